@@ -1,0 +1,138 @@
+package io.rdmashuffle.verbs;
+
+import java.util.function.LongToIntFunction;
+
+/**
+ * One reliable connection: an rdma_cm id and, once connecting or accepted, its queue pair, whose completions go to the
+ * endpoint's queue. Made by {@link VerbsEndpoint#resolve} or {@link VerbsEndpoint#incoming}. Loop thread only.
+ */
+public final class VerbsConnection implements AutoCloseable {
+    /** Private data that every transport carries both ways (InfiniBand and RoCE carry 56 bytes in a request). */
+    public static final int MAX_PRIVATE_DATA_BYTES = EventBatch.PRIVATE_DATA_BYTES;
+
+    private final VerbsEndpoint endpoint;
+    private final long connection;
+    private final long id;
+    private int qpNumber;
+    private boolean closed;
+
+    VerbsConnection(VerbsEndpoint endpoint, long connection) {
+        this.endpoint = endpoint;
+        this.connection = connection;
+        this.id = Native.connectionId(connection);
+    }
+
+    /** Identifies it in events ({@link EventBatch#cmId}); positive, never used twice by an endpoint. */
+    public long id() {
+        return id;
+    }
+
+    /** Number of its queue pair in completions; 0 before {@link #connect} or {@link #accept}. */
+    public int qpNumber() {
+        return qpNumber;
+    }
+
+    /** Active side, after ADDR_RESOLVED: looks for a path. A ROUTE_RESOLVED or ROUTE_ERROR event follows. */
+    public void resolveRoute(int timeoutMillis) throws VerbsException {
+        call(c -> Native.resolveRoute(connection, timeoutMillis));
+    }
+
+    /**
+     * Active side, after ROUTE_RESOLVED: creates the queue pair and asks the peer to connect. An ESTABLISHED, REJECTED,
+     * UNREACHABLE or CONNECT_ERROR event follows, within the transport's own time-out.
+     *
+     * @param privateData at most 56 bytes for the peer; arrives zero-padded to 56 on InfiniBand and RoCE
+     * @param sendQueueDepth READs that may be posted and not yet reported, 1 to {@link RdmaDevice#maxQpWr}
+     */
+    public void connect(byte[] privateData, int sendQueueDepth) throws VerbsException {
+        checkPrivateData(privateData);
+        call(c -> Native.connect(connection, privateData, sendQueueDepth));
+        qpNumber = Native.qpNumber(connection);
+    }
+
+    /**
+     * Passive side: creates the queue pair and accepts, with the READ depths of the request (clipped to the device). An
+     * ESTABLISHED event follows, or a failure.
+     *
+     * @param privateData at most 56 bytes for the peer, which may see them zero-padded
+     * @param sendQueueDepth as for {@link #connect}
+     * @param events the batch that holds the CONNECT_REQUEST
+     * @param index its place there
+     */
+    public void accept(byte[] privateData, int sendQueueDepth, EventBatch events, int index) throws VerbsException {
+        checkPrivateData(privateData);
+        if (events.cmId(index) != id) {
+            throw new IllegalArgumentException("event " + index + " is not the request of this connection");
+        }
+        int initiatorDepth = events.initiatorDepth(index);
+        int responderResources = events.responderResources(index);
+        call(c -> Native.accept(connection, privateData, sendQueueDepth, initiatorDepth, responderResources));
+        qpNumber = Native.qpNumber(connection);
+    }
+
+    /** Passive side: refuses the request; the peer gets REJECTED with the private data (at most 56 bytes). */
+    public void reject(byte[] privateData) throws VerbsException {
+        checkPrivateData(privateData);
+        call(c -> Native.reject(connection, privateData));
+    }
+
+    /**
+     * Posts READs with one native call, in order. On a broken connection they may be taken and complete as
+     * {@link WcStatus#WR_FLUSH_ERR}.
+     *
+     * @param from the first READ of the batch
+     * @param count how many, at least 1
+     * @return how many were taken, from 1 to {@code count}: fewer when the send queue is full or the next one is wrong
+     * @throws VerbsException when none was taken: ENOMEM for a full queue, EINVAL for a wrong READ
+     */
+    public int post(ReadBatch batch, int from, int count) throws VerbsException {
+        if (count < 1) {
+            throw new IllegalArgumentException("count " + count);
+        }
+        var buffer = batch.checked(from, count);
+        return call(c -> Native.post(connection, buffer, from, count));
+    }
+
+    /** Ends the connection on both sides; READs under way are flushed, DISCONNECTED follows. */
+    public void disconnect() throws VerbsException {
+        call(c -> Native.disconnect(connection));
+    }
+
+    /**
+     * Destroys the queue pair: the fence. Once this returns no READ of this connection touches memory any more; their
+     * completions may still come or never. The second call does nothing.
+     */
+    public void destroyQp() {
+        if (!closed) {
+            endpoint.useIfOpen(() -> Native.destroyQp(connection));
+        }
+    }
+
+    /** Destroys the queue pair (see {@link #destroyQp}) and the id; the second call does nothing. */
+    @Override
+    public void close() {
+        if (!closed) {
+            closed = true;
+            endpoint.useIfOpen(() -> Native.connectionClose(connection));
+        }
+    }
+
+    @Override
+    public String toString() {
+        return "VerbsConnection[id=" + id + ", qp=" + qpNumber + "]";
+    }
+
+    private int call(LongToIntFunction nativeCall) throws VerbsException {
+        if (closed) {
+            throw new IllegalStateException(this + " is closed");
+        }
+        return VerbsEndpoint.checked(endpoint.useInt(nativeCall));
+    }
+
+    private static void checkPrivateData(byte[] privateData) {
+        if (privateData.length > MAX_PRIVATE_DATA_BYTES) {
+            throw new IllegalArgumentException(privateData.length + " bytes of private data, at most "
+                    + MAX_PRIVATE_DATA_BYTES);
+        }
+    }
+}
