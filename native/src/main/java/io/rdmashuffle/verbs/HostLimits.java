@@ -56,8 +56,8 @@ public final class HostLimits {
 
     static int pageSizeBytes(Path proc) {
         try {
-            ByteBuffer auxv = ByteBuffer.wrap(Files.readAllBytes(proc.resolve("auxv")))
-                    .order(ByteOrder.nativeOrder());
+            ByteBuffer auxv =
+                    ByteBuffer.wrap(Files.readAllBytes(proc.resolve("auxv"))).order(ByteOrder.nativeOrder());
             while (auxv.remaining() >= 2 * Long.BYTES) {
                 long type = auxv.getLong();
                 long value = auxv.getLong();

@@ -20,8 +20,8 @@ public final class MemoryRegion implements AutoCloseable {
         this.region = region;
         this.address = address;
         this.lengthBytes = lengthBytes;
-        this.lkey = Native.lkey(region);
-        this.rkey = Native.rkey(region);
+        this.lkey = endpoint.useInt(() -> Native.lkey(region));
+        this.rkey = endpoint.useInt(() -> Native.rkey(region));
     }
 
     /** First byte, as this process and its peers address it. */

@@ -121,8 +121,7 @@ final class NativeLoader {
                 EventBatch.CM_EVENT_STRIDE,
                 EventBatch.ASYNC_EVENT_STRIDE,
                 EventBatch.PRIVATE_DATA_BYTES);
-        IntStream rights =
-                IntStream.of(Access.LOCAL_WRITE, Access.REMOTE_WRITE, Access.REMOTE_READ, Access.ON_DEMAND);
+        IntStream rights = IntStream.of(Access.LOCAL_WRITE, Access.REMOTE_WRITE, Access.REMOTE_READ, Access.ON_DEMAND);
         IntStream codes = IntStream.of(
                         WcStatus.values().length, CmEventType.UNKNOWN.ordinal(), AsyncEventType.UNKNOWN.ordinal())
                 .flatMap(length -> IntStream.range(0, length));

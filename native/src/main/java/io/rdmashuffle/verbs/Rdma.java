@@ -52,7 +52,8 @@ public final class Rdma {
             return NativeLoader.unavailabilityCause();
         }
         if (Native.openLibraries() < 0) {
-            return Native.lastStep() + ": install rdma-core, ibverbs-providers and librdmacm1 (RPM: libibverbs, librdmacm)";
+            return Native.lastStep()
+                    + ": install rdma-core, ibverbs-providers and librdmacm1 (RPM: libibverbs, librdmacm)";
         }
         int devices = Native.openDevices();
         if (devices > 0) {

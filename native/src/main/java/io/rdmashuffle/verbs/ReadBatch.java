@@ -28,8 +28,8 @@ public final class ReadBatch {
             throw new IllegalArgumentException("capacity " + capacity);
         }
         this.capacity = capacity;
-        this.buffer = ByteBuffer.allocateDirect(Math.multiplyExact(capacity, STRIDE))
-                .order(ByteOrder.nativeOrder());
+        this.buffer =
+                ByteBuffer.allocateDirect(Math.multiplyExact(capacity, STRIDE)).order(ByteOrder.nativeOrder());
     }
 
     /** Forgets all READs. */

@@ -1,6 +1,6 @@
 package io.rdmashuffle.verbs;
 
-import java.util.function.LongToIntFunction;
+import java.util.function.IntSupplier;
 
 /**
  * One reliable connection: an rdma_cm id and, once connecting or accepted, its queue pair, whose completions go to the
@@ -19,7 +19,7 @@ public final class VerbsConnection implements AutoCloseable {
     VerbsConnection(VerbsEndpoint endpoint, long connection) {
         this.endpoint = endpoint;
         this.connection = connection;
-        this.id = Native.connectionId(connection);
+        this.id = endpoint.use(() -> Native.connectionId(connection));
     }
 
     /** Identifies it in events ({@link EventBatch#cmId}); positive, never used twice by an endpoint. */
@@ -34,7 +34,7 @@ public final class VerbsConnection implements AutoCloseable {
 
     /** Active side, after ADDR_RESOLVED: looks for a path. A ROUTE_RESOLVED or ROUTE_ERROR event follows. */
     public void resolveRoute(int timeoutMillis) throws VerbsException {
-        call(c -> Native.resolveRoute(connection, timeoutMillis));
+        call(() -> Native.resolveRoute(connection, timeoutMillis));
     }
 
     /**
@@ -46,8 +46,8 @@ public final class VerbsConnection implements AutoCloseable {
      */
     public void connect(byte[] privateData, int sendQueueDepth) throws VerbsException {
         checkPrivateData(privateData);
-        call(c -> Native.connect(connection, privateData, sendQueueDepth));
-        qpNumber = Native.qpNumber(connection);
+        call(() -> Native.connect(connection, privateData, sendQueueDepth));
+        qpNumber = call(() -> Native.qpNumber(connection));
     }
 
     /**
@@ -66,14 +66,14 @@ public final class VerbsConnection implements AutoCloseable {
         }
         int initiatorDepth = events.initiatorDepth(index);
         int responderResources = events.responderResources(index);
-        call(c -> Native.accept(connection, privateData, sendQueueDepth, initiatorDepth, responderResources));
-        qpNumber = Native.qpNumber(connection);
+        call(() -> Native.accept(connection, privateData, sendQueueDepth, initiatorDepth, responderResources));
+        qpNumber = call(() -> Native.qpNumber(connection));
     }
 
     /** Passive side: refuses the request; the peer gets REJECTED with the private data (at most 56 bytes). */
     public void reject(byte[] privateData) throws VerbsException {
         checkPrivateData(privateData);
-        call(c -> Native.reject(connection, privateData));
+        call(() -> Native.reject(connection, privateData));
     }
 
     /**
@@ -90,12 +90,12 @@ public final class VerbsConnection implements AutoCloseable {
             throw new IllegalArgumentException("count " + count);
         }
         var buffer = batch.checked(from, count);
-        return call(c -> Native.post(connection, buffer, from, count));
+        return call(() -> Native.post(connection, buffer, from, count));
     }
 
     /** Ends the connection on both sides; READs under way are flushed, DISCONNECTED follows. */
     public void disconnect() throws VerbsException {
-        call(c -> Native.disconnect(connection));
+        call(() -> Native.disconnect(connection));
     }
 
     /**
@@ -122,7 +122,7 @@ public final class VerbsConnection implements AutoCloseable {
         return "VerbsConnection[id=" + id + ", qp=" + qpNumber + "]";
     }
 
-    private int call(LongToIntFunction nativeCall) throws VerbsException {
+    private int call(IntSupplier nativeCall) throws VerbsException {
         if (closed) {
             throw new IllegalStateException(this + " is closed");
         }
@@ -131,8 +131,8 @@ public final class VerbsConnection implements AutoCloseable {
 
     private static void checkPrivateData(byte[] privateData) {
         if (privateData.length > MAX_PRIVATE_DATA_BYTES) {
-            throw new IllegalArgumentException(privateData.length + " bytes of private data, at most "
-                    + MAX_PRIVATE_DATA_BYTES);
+            throw new IllegalArgumentException(
+                    privateData.length + " bytes of private data, at most " + MAX_PRIVATE_DATA_BYTES);
         }
     }
 }

@@ -4,8 +4,8 @@ import java.net.Inet6Address;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.concurrent.locks.ReentrantReadWriteLock;
-import java.util.function.LongToIntFunction;
-import java.util.function.LongUnaryOperator;
+import java.util.function.IntSupplier;
+import java.util.function.LongSupplier;
 
 /**
  * One device as one process uses it: a protection domain, a completion queue with its channel, a connection-manager
@@ -76,7 +76,7 @@ public final class VerbsEndpoint implements AutoCloseable {
         if (lengthBytes < 1) {
             throw new IllegalArgumentException("length " + lengthBytes);
         }
-        long region = checked(use(ep -> Native.register(ep, address, lengthBytes, access)));
+        long region = checked(use(() -> Native.register(endpoint, address, lengthBytes, access)));
         return new MemoryRegion(this, region, address, lengthBytes);
     }
 
@@ -95,7 +95,7 @@ public final class VerbsEndpoint implements AutoCloseable {
      * @return the number of completions and events in {@code out}; 0 after a time-out or {@link #wake}, or for no reason
      */
     public int poll(EventBatch out, int timeoutMillis) throws VerbsException {
-        return checked(useInt(ep -> Native.poll(ep, out.emptied(), timeoutMillis)));
+        return checked(useInt(() -> Native.poll(endpoint, out.emptied(), timeoutMillis)));
     }
 
     /**
@@ -110,7 +110,7 @@ public final class VerbsEndpoint implements AutoCloseable {
             throw new IllegalArgumentException("unresolved " + peer);
         }
         long connection = checked(
-                use(ep -> Native.resolve(ep, ip.getAddress(), scopeId(ip), peer.getPort(), timeoutMillis)));
+                use(() -> Native.resolve(endpoint, ip.getAddress(), scopeId(ip), peer.getPort(), timeoutMillis)));
         return new VerbsConnection(this, connection);
     }
 
@@ -121,7 +121,7 @@ public final class VerbsEndpoint implements AutoCloseable {
      * @throws IllegalStateException when the event is none, or was taken before
      */
     public VerbsConnection incoming(EventBatch events, int index) {
-        return new VerbsConnection(this, use(ep -> events.takeRequest(index)));
+        return new VerbsConnection(this, use(() -> events.takeRequest(index)));
     }
 
     /**
@@ -153,21 +153,21 @@ public final class VerbsEndpoint implements AutoCloseable {
     }
 
     /** Runs a native call on the open endpoint. */
-    long use(LongUnaryOperator call) {
+    long use(LongSupplier call) {
         lifecycle.readLock().lock();
         try {
             if (closed) {
                 throw new IllegalStateException(this + " is closed");
             }
-            return call.applyAsLong(endpoint);
+            return call.getAsLong();
         } finally {
             lifecycle.readLock().unlock();
         }
     }
 
     /** As {@link #use}, for calls that return an int. */
-    int useInt(LongToIntFunction call) {
-        return (int) use(call::applyAsInt);
+    int useInt(IntSupplier call) {
+        return (int) use(call::getAsInt);
     }
 
     /** Runs a native call unless the endpoint is closed, which has freed all that belonged to it. */

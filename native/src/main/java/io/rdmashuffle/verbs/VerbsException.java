@@ -55,8 +55,9 @@ public final class VerbsException extends IOException {
     private static String registerRemedy(int errno) {
         return switch (errno) {
             case EPERM, ENOMEM -> memlockRemedy();
-            case EFAULT -> "; the kernel cannot pin this mapping with these rights: map a file READ_WRITE on kernels "
-                    + "before 6.2, and never ask for write rights on a file";
+            case EFAULT ->
+                "; the kernel cannot pin this mapping with these rights: map a file READ_WRITE on kernels "
+                        + "before 6.2, and never ask for write rights on a file";
             default -> "";
         };
     }
