@@ -1,3 +1,4 @@
+# shellcheck shell=bash
 # Debian packages of any suite without touching the machine's apt: own sources, lists and cache; signatures are checked. Sourced.
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 
@@ -5,7 +6,7 @@ keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 debian_site() {
   local kind='$1 !~ /-security$/'
   [[ $1 != *-security ]] || kind='$1 ~ /-security$/'
-  apt-get indextargets --no-release-info --format '$(RELEASE) $(SITE)' 'Created-By: Packages' | awk "$kind && /debian/ {print \$2; exit}"
+  apt-get indextargets --no-release-info --format '$(RELEASE) $(SITE)' 'Created-By: Packages' | awk "$kind && /debian/ && !found++ {print \$2}"
 }
 
 # open_archive DIR SUITE…: fetches the suites' indexes into DIR; private_apt uses them from then on.

@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2154 # the settings are written by machine.sh
 # Process 1 of the guest once the host's files are there: devices, limits, network, then the command, then out.
 set -e
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin

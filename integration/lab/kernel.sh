@@ -1,5 +1,6 @@
+# shellcheck shell=bash
 # Kernels for the guest, one folder each in the state directory: vmlinux, lib/modules, boot.cpio, siw.ko. Sourced.
-state=${RDMA_SHUFFLE_LAB_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/rdma-shuffle/lab}
+state=$(realpath -m "${RDMA_SHUFFLE_LAB_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/rdma-shuffle/lab}")
 
 # find_kernel SERIES LINK: folder of the newest kernel that is ready for the link; prints nothing when there is none.
 find_kernel() {
@@ -17,6 +18,8 @@ setup_kernel() {
   rm -rf "$state"/.new.*    # left by a set-up that was killed: whoever holds the lock is the only one
   new=$(mktemp -d "$state/.new.XXXXXX")
   trap 'rm -rf "$new"' EXIT
+  trap 'exit 130' INT
+  trap 'exit 143' TERM
   say "lab: looking for Debian's newest $1 kernel"
   case $1 in
     6.1) open_archive "$new/apt" bookworm bookworm-security;;
@@ -26,7 +29,8 @@ setup_kernel() {
   [ -n "$release" ] || die "no $1 kernel in Debian's archive"
   [ -e "$state/$release/vmlinux" ] || build_kernel
   [ "$2" != siw ] || [ -e "$state/$release/siw.ko" ] || build_siw
-  say "lab: kernel $release is ready in $state"
+  say "lab: kernel $release is ready for link $2 in $state"
+  [ -z "$json" ] || printf '{"kernel":"%s","link":"%s"}\n' "$release" "$2" >"$json"
 }
 
 build_kernel() {
@@ -72,7 +76,7 @@ pack_boot() {
   cp "$(command -v busybox)" "$tree/bin/busybox"
   for module in virtio_pci virtio_console 9pnet_virtio 9p overlay; do
     modprobe -d "$1" -S "$release" --show-depends "$module"
-  done | awk '$1 == "insmod" && !seen[$2]++ {print $2}' | while read -r path; do
+  done | sed -n 's/^insmod \(.*[^ ]\) *$/\1/p' | awk '!seen[$0]++' | while read -r path; do
     name=${path##*/}
     case $path in *.xz) xz -dc "$path" >"$tree/modules/${name%.xz}";; *) cp "$path" "$tree/modules/";; esac
     echo "${name%.xz}" >>"$tree/modules/order"

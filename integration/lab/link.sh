@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2154 # the settings are written by machine.sh
 # The guest's network: a veth pair, an end for each "host", an RDMA device on each end. Sourced by guest.sh.
 # rxe of Linux 6.1 serves the initial network namespace only. So both addresses live in it, and policy routing sends
 # every packet between them across the pair, where the kernel by itself would keep it on lo.

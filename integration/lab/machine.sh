@@ -1,3 +1,4 @@
+# shellcheck shell=bash disable=SC2154 # the options are set by bin/lab
 # The guest itself: QEMU in software emulation, the host's files by 9p, a control directory for what goes in and comes out. Sourced.
 
 # run_guest KERNEL_DIR CMD [ARG…]: ends the script with CMD's exit code.
@@ -46,7 +47,7 @@ write_control() {
   cp "$lab/init.sh" "$tmp/init/init"
   chmod +x "$tmp/init/init"
   { cat "$dir/boot.cpio"; (cd "$tmp/init" && echo init | cpio -o -H newc --quiet -R 0:0); } >"$tmp/initramfs"
-  : >"$tmp/stdout" >"$tmp/stderr" >"$tmp/console"
+  touch "$tmp/stdout" "$tmp/stderr" "$tmp/console"
 }
 
 # drive NAME DIR [OPTION]: a host directory as a 9p device.
@@ -61,13 +62,13 @@ stream_port() {
 
 boot() {
   local qemu=(qemu-system-x86_64 -nodefaults -no-user-config -display none -no-reboot
-    -machine q35,hpet=off -accel tcg,thread=multi,tb-size=1024 -smp "$cpus" -m "${memory}M"
+    -machine "q35,hpet=off" -accel "tcg,thread=multi,tb-size=1024" -smp "$cpus" -m "${memory}M"
     # erms and fsrm would make the kernel copy by "rep movsb", which is emulated byte by byte
-    -cpu max,-erms,-fsrm
+    -cpu "max,-erms,-fsrm"
     -kernel "$dir/vmlinux" -initrd "$tmp/initramfs" -serial "file:${tmp//,/,,}/console"
     # no_timer_check: the check panics now and then on a loaded host; tsc=reliable: the other clocks are slow here
     -append "console=ttyS0 quiet panic=-1 mitigations=off nopti nokaslr init_on_alloc=0 cryptomgr.notests random.trust_cpu=1 tsc=reliable no_timer_check"
-    -device isa-debug-exit,iobase=0xf4,iosize=1 -device virtio-serial-pci)
+    -device "isa-debug-exit,iobase=0xf4,iosize=1" -device virtio-serial-pci)
   stream_port 1 stdout
   stream_port 2 stderr
   drive host / ,readonly=on
@@ -79,9 +80,9 @@ boot() {
 
 # stream: what the command writes, as it comes, until the guest is gone and all is out.
 stream() {
-  tail -q -c +1 -f -s 0.1 --pid "$guest" "$tmp/stdout" &
+  setpriv --pdeathsig TERM tail -q -c +1 -f -s 0.1 --pid "$guest" "$tmp/stdout" &
   readers+=($!)
-  tail -q -c +1 -f -s 0.1 --pid "$guest" "$tmp/stderr" >&2 &
+  setpriv --pdeathsig TERM tail -q -c +1 -f -s 0.1 --pid "$guest" "$tmp/stderr" >&2 &
   readers+=($!)
 }
 
@@ -95,7 +96,7 @@ report() {
   elif [ "$1" = 124 ]; then
     code=124 outcome=timeout
   fi
-  [ $outcome != died ] || { say 'lab: the guest died; its last words:'; tail -q -n 20 "$tmp/qemu" "$tmp/console" >&2; }
+  [ $outcome != died ] || { say 'lab: the guest died; its last words:'; tail -q -n 40 "$tmp/qemu" "$tmp/console" >&2; }
   say "lab: $outcome, exit $code after $total_s s (boot $boot_s s) on $release, link $link, hosts $hosts"
   [ -z "$json" ] || printf '{"outcome":"%s","exit":%d,"kernel":"%s","link":"%s","hosts":%d,"boot_s":%s,"total_s":%s}\n' \
     $outcome "$code" "$release" "$link" "$hosts" "$boot_s" "$total_s" >"$json"
