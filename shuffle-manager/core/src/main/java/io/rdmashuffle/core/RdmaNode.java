@@ -1,0 +1,158 @@
+package io.rdmashuffle.core;
+
+import io.rdmashuffle.core.config.RdmaConfig;
+import io.rdmashuffle.core.connection.Connections;
+import io.rdmashuffle.core.connection.EventLoop;
+import io.rdmashuffle.core.connection.Owner;
+import io.rdmashuffle.core.directory.DirectoryClient;
+import io.rdmashuffle.core.directory.LocationCache;
+import io.rdmashuffle.core.directory.Message;
+import io.rdmashuffle.core.memory.SinkPool;
+import io.rdmashuffle.core.metrics.Counters;
+import io.rdmashuffle.core.publish.MapOutputPublisher;
+import io.rdmashuffle.core.publish.MapOutputRegistry;
+import io.rdmashuffle.core.read.BlockReader;
+import io.rdmashuffle.verbs.HostLimits;
+import io.rdmashuffle.verbs.Rdma;
+import io.rdmashuffle.verbs.VerbsEndpoint;
+import io.rdmashuffle.verbs.VerbsException;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.util.List;
+import java.util.StringJoiner;
+
+/**
+ * A process that takes part: its device, event loop, connections, published map outputs and the reading of others'. Owns all of it
+ * and closes it in reverse. Any thread.
+ */
+public final class RdmaNode implements AutoCloseable {
+
+    private static final int BACKLOG = 128;
+    private static final int CQ_ENTRIES = 16 << 10;
+    private static final long OFFSETS_CACHE_BYTES = 64L << 20;
+
+    private final VerbsEndpoint endpoint;
+    private final Connections connections;
+    private final MapOutputRegistry registry;
+    private final MapOutputPublisher publisher;
+    private final BlockReader reader;
+
+    private RdmaNode(
+            VerbsEndpoint endpoint,
+            byte[] secret,
+            long incarnation,
+            DirectoryClient directory,
+            RdmaConfig config,
+            Counters counters) {
+        this.endpoint = endpoint;
+        EventLoop loop = new EventLoop(endpoint);
+        connections = new Connections(loop, incarnation, secret, config, counters);
+        registry = new MapOutputRegistry(endpoint, withinMemlock(config.get(RdmaConfig.PINNED_MAX_BYTES)), counters);
+        publisher = new MapOutputPublisher(registry, directory, counters);
+        LocationCache locations = new LocationCache(directory, loop::submit, OFFSETS_CACHE_BYTES);
+        reader = new BlockReader(
+                loop,
+                locations,
+                connections.asReader(),
+                withinMemlock(config.get(RdmaConfig.SINK_MAX_BYTES)),
+                config.get(RdmaConfig.SINK_WAIT_MILLIS),
+                counters);
+    }
+
+    /**
+     * Opens the first of the addresses that has an RDMA device, introduces this process to the directory, and starts. Waits for the
+     * driver.
+     *
+     * @param executorId the engine's name of this process
+     * @param incarnation identity of this life of the process, the same as the directory client's
+     * @param addresses local addresses, best first
+     * @throws RdmaUnavailableException when this process cannot take part; nothing is left behind then
+     */
+    public static RdmaNode open(
+            String executorId,
+            long incarnation,
+            List<InetAddress> addresses,
+            DirectoryClient directory,
+            RdmaConfig config,
+            Counters counters)
+            throws RdmaUnavailableException {
+        VerbsEndpoint endpoint = openEndpoint(addresses);
+        try {
+            checkRegistration(endpoint);
+            Owner owner = new Owner(executorId, incarnation, endpoint.listenAddress());
+            String device = endpoint.device().name();
+            byte[] secret = directory.hello(new Message.Hello(executorId, incarnation, owner, device, ""));
+            RdmaNode node = new RdmaNode(endpoint, secret, incarnation, directory, config, counters);
+            node.connections.start();
+            return node;
+        } catch (IOException e) {
+            endpoint.close();
+            throw new RdmaUnavailableException(e.getMessage(), e);
+        }
+    }
+
+    /** The device in use, for people. */
+    public String device() {
+        return endpoint.device().name();
+    }
+
+    public InetAddress address() {
+        return endpoint.listenAddress().getAddress();
+    }
+
+    public MapOutputPublisher publisher() {
+        return publisher;
+    }
+
+    public BlockReader reader() {
+        return reader;
+    }
+
+    /** Withdraws a removed shuffle: deregisters its map outputs and forgets those of others. */
+    public void removeShuffle(int shuffleId) {
+        registry.unregisterShuffle(shuffleId);
+        reader.forget(shuffleId);
+    }
+
+    /** Registered bytes of map outputs and offsets. */
+    public long registeredBytes() {
+        return registry.registeredBytes();
+    }
+
+    @Override
+    public void close() {
+        reader.close();
+        connections.close();
+        registry.close();
+        endpoint.close();
+    }
+
+    private static VerbsEndpoint openEndpoint(List<InetAddress> addresses) throws RdmaUnavailableException {
+        if (!Rdma.isAvailable()) {
+            throw new RdmaUnavailableException(Rdma.unavailabilityCause(), null);
+        }
+        StringJoiner tried = new StringJoiner("; ");
+        for (InetAddress address : addresses) {
+            try {
+                return VerbsEndpoint.open(address, BACKLOG, CQ_ENTRIES);
+            } catch (VerbsException e) {
+                tried.add(address.getHostAddress() + ": " + e.getMessage());
+            }
+        }
+        throw new RdmaUnavailableException(
+                "no address of this host has an RDMA device (" + tried + "); give one of its interfaces an address",
+                null);
+    }
+
+    /** Finds out about RLIMIT_MEMLOCK now rather than in the first fetch. */
+    private static void checkRegistration(VerbsEndpoint endpoint) throws VerbsException {
+        SinkPool probe = new SinkPool(endpoint, 1 << 20, () -> {});
+        probe.tryAllocate(1).release();
+        probe.close();
+    }
+
+    /** Map outputs and sinks share what may be locked; each gets half at most. */
+    private static long withinMemlock(long bytes) {
+        return HostLimits.memlockExempt() ? bytes : Math.min(bytes, HostLimits.memlockSoftBytes() / 2);
+    }
+}

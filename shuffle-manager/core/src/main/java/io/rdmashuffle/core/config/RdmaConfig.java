@@ -1,0 +1,202 @@
+package io.rdmashuffle.core.config;
+
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
+/** Every setting of rdma-shuffle, checked when it is made. Immutable; any thread. */
+public final class RdmaConfig {
+
+    private static final Pattern BYTES = Pattern.compile("(\\d+)\\s*([kmgt]?)b?", Pattern.CASE_INSENSITIVE);
+    private static final Pattern MILLIS = Pattern.compile("(\\d+)\\s*(ms|s|m|min)?", Pattern.CASE_INSENSITIVE);
+
+    private static final List<Setting<?>> TABLE = new ArrayList<>();
+
+    public static final Setting<Mode> MODE = declare(
+            "mode",
+            "enum",
+            "auto",
+            "auto, off, required",
+            "auto: RDMA where both ends can, TCP elsewhere. off: TCP only, the native library is never loaded. "
+                    + "required: any fallback to TCP fails the task with its reason.",
+            text -> Mode.valueOf(text.toUpperCase(Locale.ROOT)));
+
+    public static final Setting<Boolean> ALLOW_CLEARTEXT = declare(
+            "allowCleartext",
+            "boolean",
+            "false",
+            "true, false",
+            "Use RDMA, which is never encrypted on the wire, although the engine is set to encrypt its connections.",
+            RdmaConfig::bool);
+
+    public static final Setting<Long> PINNED_MAX_BYTES = declare(
+            "pinned.maxBytes",
+            "bytes",
+            "4g",
+            "1m to 1024t",
+            "Most bytes of map output that one executor keeps registered; outputs beyond it are read over TCP.",
+            text -> bytes(text, 1L << 20));
+
+    public static final Setting<Long> SINK_MAX_BYTES = declare(
+            "sink.maxBytes",
+            "bytes",
+            "256m",
+            "1m to 1024t",
+            "Most bytes of registered memory that one executor keeps for blocks on their way in.",
+            text -> bytes(text, 1L << 20));
+
+    public static final Setting<Long> SINK_WAIT_MILLIS = declare(
+            "sink.wait",
+            "time",
+            "2s",
+            "0ms to 10min",
+            "Longest wait of a fetch for sink memory before its blocks are read over TCP.",
+            text -> millis(text, 0));
+
+    public static final Setting<Long> CONNECT_TIMEOUT_MILLIS = declare(
+            "connect.timeout",
+            "time",
+            "5s",
+            "10ms to 10min",
+            "Longest time for each step of a connection: address, route, handshake.",
+            text -> millis(text, 10));
+
+    public static final Setting<Long> READ_TIMEOUT_MILLIS = declare(
+            "read.timeout",
+            "time",
+            "30s",
+            "10ms to 10min",
+            "Longest time without progress of posted READs before the connection is given up.",
+            text -> millis(text, 10));
+
+    public static final Setting<Long> DIRECTORY_TIMEOUT_MILLIS = declare(
+            "directory.timeout",
+            "time",
+            "10s",
+            "10ms to 10min",
+            "Longest wait for an answer of the driver's directory.",
+            text -> millis(text, 10));
+
+    public static final Setting<Long> QUARANTINE_MILLIS = declare(
+            "quarantine",
+            "time",
+            "30s",
+            "0ms to 10min",
+            "Time in which a peer whose connection failed is read over TCP before RDMA is tried again.",
+            text -> millis(text, 0));
+
+    public static final Setting<Integer> SEND_QUEUE_DEPTH = declare(
+            "sendQueueDepth",
+            "int",
+            "256",
+            "16 to 4096",
+            "READs that may be posted on one connection at a time.",
+            text -> integer(text, 16, 4096));
+
+    private final String prefix;
+    private final Map<Setting<?>, Object> values = new HashMap<>();
+
+    /**
+     * @param prefix the engine's prefix with its dot, e.g. {@code spark.shuffle.rdma.}
+     * @param given what the user set: full name to text
+     * @throws IllegalArgumentException for an unknown name below the prefix or a value out of range
+     */
+    public RdmaConfig(String prefix, Map<String, String> given) {
+        this.prefix = prefix;
+        for (Setting<?> setting : TABLE) {
+            values.put(
+                    setting, setting.parse(prefix, given.getOrDefault(prefix + setting.name(), setting.defaultText())));
+        }
+        given.keySet().stream().filter(this::isUnknown).findFirst().ifPresent(name -> {
+            throw new IllegalArgumentException("unknown setting " + name + "; known: " + knownNames());
+        });
+    }
+
+    /** The value of a setting. */
+    @SuppressWarnings("unchecked") // the table puts only what the setting's own parser made
+    public <T> T get(Setting<T> setting) {
+        return (T) values.get(setting);
+    }
+
+    /** All settings in the order of the documentation. */
+    public static List<Setting<?>> table() {
+        return List.copyOf(TABLE);
+    }
+
+    private boolean isUnknown(String name) {
+        return name.startsWith(prefix) && TABLE.stream().noneMatch(setting -> name.equals(prefix + setting.name()));
+    }
+
+    private String knownNames() {
+        return String.join(
+                ", ", TABLE.stream().map(setting -> prefix + setting.name()).toList());
+    }
+
+    private static <T> Setting<T> declare(
+            String name,
+            String type,
+            String defaultText,
+            String range,
+            String meaning,
+            java.util.function.Function<String, T> parser) {
+        Setting<T> setting = new Setting<>(name, type, defaultText, range, "0.1.0", meaning, parser);
+        TABLE.add(setting);
+        return setting;
+    }
+
+    private static boolean bool(String text) {
+        return switch (text) {
+            case "true" -> true;
+            case "false" -> false;
+            default -> throw new IllegalArgumentException(text);
+        };
+    }
+
+    private static int integer(String text, int min, int max) {
+        int value = Integer.parseInt(text);
+        if (value < min || value > max) {
+            throw new IllegalArgumentException(text);
+        }
+        return value;
+    }
+
+    private static long bytes(String text, long min) {
+        Matcher matcher = BYTES.matcher(text);
+        if (!matcher.matches()) {
+            throw new IllegalArgumentException(text);
+        }
+        int shift = 10 * " kmgt".indexOf(unit(matcher, " "));
+        return inRange(matcher.group(1), 1L << Math.max(0, shift), min, 1L << 50);
+    }
+
+    private static long millis(String text, long min) {
+        Matcher matcher = MILLIS.matcher(text);
+        if (!matcher.matches()) {
+            throw new IllegalArgumentException(text);
+        }
+        long factor =
+                switch (unit(matcher, "ms")) {
+                    case "ms" -> 1;
+                    case "s" -> 1000;
+                    default -> 60_000;
+                };
+        return inRange(matcher.group(1), factor, min, 600_000);
+    }
+
+    private static String unit(Matcher matcher, String none) {
+        String unit = matcher.group(2);
+        return unit == null || unit.isEmpty() ? none : unit.toLowerCase(Locale.ROOT);
+    }
+
+    private static long inRange(String digits, long factor, long min, long max) {
+        long number = Long.parseLong(digits);
+        if (number > max / factor || number * factor < min) {
+            throw new IllegalArgumentException(digits);
+        }
+        return number * factor;
+    }
+}

@@ -1,0 +1,275 @@
+package io.rdmashuffle.core.connection;
+
+import io.rdmashuffle.core.metrics.Counter;
+import io.rdmashuffle.core.metrics.Counters;
+import io.rdmashuffle.core.metrics.FallbackReason;
+import io.rdmashuffle.verbs.AsyncEventType;
+import io.rdmashuffle.verbs.CmEventType;
+import io.rdmashuffle.verbs.EventBatch;
+import io.rdmashuffle.verbs.ReadBatch;
+import io.rdmashuffle.verbs.VerbsConnection;
+import io.rdmashuffle.verbs.VerbsException;
+import io.rdmashuffle.verbs.WcStatus;
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.TimeUnit;
+
+/**
+ * The connection of this process, as reader, to one owner. Made on first use, it goes through address, route and handshake, then
+ * posts queued READs in chains of which the last is signaled. An error completion kills the queue pair (InfiniBand specification,
+ * 10.3.1), so whatever fails here fails for all READs of the connection: the queue pair is destroyed first, as the fence after
+ * which no sink is written any more, and then every task is told. Loop thread only.
+ */
+final class ReadConnection implements EventLoop.Handler {
+
+    /** Told once when the connection is over. */
+    interface ClosedListener {
+        void onClosed(ReadConnection connection, FallbackReason reason, String detail);
+    }
+
+    /** What the connection needs to know of the settings. Times in milliseconds. */
+    record Limits(int connectTimeoutMillis, int readTimeoutMillis, int sendQueueDepth) {}
+
+    private enum State {
+        RESOLVING_ADDRESS,
+        RESOLVING_ROUTE,
+        CONNECTING,
+        ESTABLISHED,
+        CLOSED
+    }
+
+    /** A posted chain: its last READ is signaled and carries the id. */
+    private record Chain(long id, int reads, List<ReadTask> ending) {}
+
+    private final EventLoop loop;
+    private final Owner owner;
+    private final MembershipProof proof;
+    private final MembershipProof.Claim claim;
+    private final Limits limits;
+    private final Counters counters;
+    private final ClosedListener listener;
+    private final ReadBatch batch;
+    private final ArrayDeque<ReadTask> queued = new ArrayDeque<>();
+    private final ArrayDeque<Chain> posted = new ArrayDeque<>();
+    private State state = State.RESOLVING_ADDRESS;
+    private VerbsConnection connection;
+    private int qpNumber;
+    private EventLoop.Timer stepTimer;
+    private int freeSlots;
+    private int nextRead; // of the first queued task
+    private long nextChainId;
+    private long lastProgressNanos;
+
+    ReadConnection(
+            EventLoop loop,
+            Owner owner,
+            MembershipProof proof,
+            MembershipProof.Claim claim,
+            Limits limits,
+            Counters counters,
+            ClosedListener listener) {
+        this.loop = loop;
+        this.owner = owner;
+        this.proof = proof;
+        this.claim = claim;
+        this.limits = limits;
+        this.counters = counters;
+        this.listener = listener;
+        this.freeSlots = limits.sendQueueDepth;
+        this.batch = new ReadBatch(limits.sendQueueDepth);
+        this.nextChainId =
+                claim.sequence() << 32; // never used by another connection, whose queue pair number may come again
+    }
+
+    Owner owner() {
+        return owner;
+    }
+
+    /** Begins with the first step. */
+    void open() {
+        step(() -> {
+            connection = loop.endpoint().resolve(owner.address(), limits.connectTimeoutMillis);
+            loop.addConnection(connection.id(), this);
+        });
+    }
+
+    /** Queues the READs, to be posted when the connection stands and the send queue has room. */
+    void submit(ReadTask task) {
+        queued.add(task);
+        if (state == State.ESTABLISHED) {
+            post();
+        }
+    }
+
+    /** Fences and fails everything; nothing happens when it is over already. */
+    void close(FallbackReason reason, String detail) {
+        if (state == State.CLOSED) {
+            return;
+        }
+        state = State.CLOSED;
+        stepTimer.cancel();
+        if (connection != null) {
+            loop.remove(connection.id(), qpNumber, this);
+            EventLoop.end(connection);
+        }
+        listener.onClosed(this, reason, detail);
+        List<ReadTask> failed = new ArrayList<>();
+        posted.forEach(chain -> failed.addAll(chain.ending));
+        failed.addAll(queued);
+        posted.clear();
+        queued.clear();
+        failed.forEach(task -> EventLoop.guarded(() -> task.onFailed(reason, detail)));
+    }
+
+    @Override
+    public void onCmEvent(CmEventType type, EventBatch events, int index) {
+        switch (type) {
+            case ADDR_RESOLVED ->
+                advance(
+                        State.RESOLVING_ADDRESS,
+                        State.RESOLVING_ROUTE,
+                        () -> connection.resolveRoute(limits.connectTimeoutMillis));
+            case ROUTE_RESOLVED -> advance(State.RESOLVING_ROUTE, State.CONNECTING, this::connect);
+            case ESTABLISHED -> established(events, index);
+            case REJECTED -> close(FallbackReason.CONNECT_REJECTED, "status " + events.cmStatus(index));
+            case ADDR_ERROR, ROUTE_ERROR, CONNECT_ERROR, UNREACHABLE ->
+                close(FallbackReason.CONNECT_FAILED, type + ", status " + events.cmStatus(index));
+            case DISCONNECTED, DEVICE_REMOVAL, ADDR_CHANGE, TIMEWAIT_EXIT -> close(lost(), type.toString());
+            case CONNECT_REQUEST, CONNECT_RESPONSE, MULTICAST_JOIN, MULTICAST_ERROR, UNKNOWN -> {
+                // of no concern to a reader
+            }
+        }
+    }
+
+    @Override
+    public void onCompletion(EventBatch events, int index) {
+        WcStatus status = events.status(index);
+        if (status != WcStatus.SUCCESS) {
+            // the first failure is the cause; the flushed ones after it find the connection closed
+            close(FallbackReason.READ_FAILED, status + ", vendor error " + events.vendorError(index));
+            return;
+        }
+        long id = events.wrId(index);
+        if (posted.isEmpty() || posted.peek().id != id) {
+            return; // of an earlier queue pair with the same number
+        }
+        Chain chain = posted.poll();
+        freeSlots += chain.reads;
+        lastProgressNanos = System.nanoTime();
+        post();
+        chain.ending.forEach(ReadTask::onDone);
+    }
+
+    @Override
+    public void onDeviceFailure(AsyncEventType type) {
+        close(lost(), type.toString());
+    }
+
+    private FallbackReason lost() {
+        return state == State.ESTABLISHED ? FallbackReason.CONNECTION_LOST : FallbackReason.CONNECT_FAILED;
+    }
+
+    private void connect() throws VerbsException {
+        connection.connect(proof.request(claim), limits.sendQueueDepth);
+        qpNumber = connection.qpNumber();
+        loop.addQueuePair(qpNumber, this);
+    }
+
+    private void established(EventBatch events, int index) {
+        if (state != State.CONNECTING) {
+            return;
+        }
+        if (!proof.verifyAnswer(events.cmPrivateData(index), claim)) {
+            close(FallbackReason.CONNECT_REJECTED, "the peer did not prove that it belongs to this application");
+            return;
+        }
+        stepTimer.cancel();
+        state = State.ESTABLISHED;
+        counters.add(Counter.CONNECTIONS, 1);
+        lastProgressNanos = System.nanoTime();
+        watchProgress();
+        post();
+    }
+
+    private interface Step {
+        void run() throws VerbsException;
+    }
+
+    private void advance(State from, State to, Step step) {
+        if (state == from) {
+            stepTimer.cancel();
+            state = to;
+            step(step);
+        }
+    }
+
+    private void step(Step step) {
+        stepTimer = loop.schedule(
+                limits.connectTimeoutMillis, () -> close(FallbackReason.CONNECT_FAILED, "no answer while " + state));
+        try {
+            step.run();
+        } catch (VerbsException e) {
+            close(FallbackReason.CONNECT_FAILED, e.getMessage());
+        }
+    }
+
+    /** Silence is a failure too: a peer may die without a completion or an event. */
+    private void watchProgress() {
+        stepTimer = loop.schedule(Math.max(1, limits.readTimeoutMillis / 4), () -> {
+            long idleMillis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - lastProgressNanos);
+            if (!posted.isEmpty() && idleMillis >= limits.readTimeoutMillis) {
+                close(FallbackReason.READ_TIMEOUT, "none for " + idleMillis + " ms");
+            } else {
+                watchProgress();
+            }
+        });
+    }
+
+    /** Posts as many READs as the send queue takes, as one chain. */
+    private void post() {
+        if (queued.isEmpty() || freeSlots == 0) {
+            return;
+        }
+        List<ReadTask> ending = fillBatch();
+        try {
+            int taken = connection.post(batch, 0, batch.size());
+            if (posted.isEmpty()) {
+                lastProgressNanos = System.nanoTime();
+            }
+            posted.add(new Chain(nextChainId++, batch.size(), ending));
+            freeSlots -= batch.size();
+            if (taken < batch.size()) {
+                close(FallbackReason.READ_FAILED, "the send queue took " + taken + " of " + batch.size() + " READs");
+            }
+        } catch (VerbsException e) {
+            posted.add(new Chain(nextChainId++, 0, ending));
+            close(FallbackReason.READ_FAILED, e.getMessage());
+        }
+    }
+
+    /** Moves READs from the queued tasks into the batch; answers the tasks whose last READ is among them. */
+    private List<ReadTask> fillBatch() {
+        List<ReadTask> ending = new ArrayList<>();
+        batch.clear();
+        while (!queued.isEmpty() && batch.size() < freeSlots) {
+            ReadTask task = queued.peek();
+            int read = nextRead++;
+            boolean endsTask = read + 1 == task.size();
+            if (endsTask) {
+                ending.add(queued.poll());
+                nextRead = 0;
+            }
+            boolean endsChain = batch.size() + 1 == freeSlots || queued.isEmpty();
+            batch.add(
+                    nextChainId,
+                    task.localAddress(read),
+                    task.lkey(),
+                    task.remoteAddress(read),
+                    task.rkey(read),
+                    task.lengthBytes(read),
+                    endsChain);
+        }
+        return ending;
+    }
+}

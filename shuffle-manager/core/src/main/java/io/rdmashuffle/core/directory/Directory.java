@@ -1,0 +1,149 @@
+package io.rdmashuffle.core.directory;
+
+import io.rdmashuffle.core.connection.Owner;
+import io.rdmashuffle.core.metrics.Counters;
+import java.security.SecureRandom;
+import java.util.ArrayList;
+import java.util.BitSet;
+import java.util.Collection;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+
+/**
+ * The driver's table of what can be read where, the application's secret, and what executors report. A shuffle's answer is encoded
+ * once and handed out until something changes. Any thread.
+ */
+public final class Directory {
+
+    private static final int SECRET_BYTES = 32;
+
+    /** Outputs of one shuffle by owner incarnation, and the encoded answer while it is true. */
+    private static final class Shuffle {
+        final Map<Long, Map<Long, MapOutputLocation>> byOwner = new LinkedHashMap<>();
+        byte[] encoded;
+    }
+
+    private final byte[] secret = new byte[SECRET_BYTES];
+    private final Map<Long, Message.Hello> executors = new LinkedHashMap<>();
+    private final Map<Long, long[]> reports = new HashMap<>();
+    private final Map<Integer, Shuffle> shuffles = new HashMap<>();
+    private final BitSet removedShuffles = new BitSet();
+
+    public Directory() {
+        new SecureRandom().nextBytes(secret);
+    }
+
+    /**
+     * Handles one message of an executor.
+     *
+     * @return the encoded answer; null for a message that has none
+     * @throws MalformedMessageException when the bytes are no message for the directory
+     */
+    public byte[] handle(byte[] bytes) throws MalformedMessageException {
+        Message message = MessageCodec.decode(bytes);
+        if (message instanceof Message.Locate locate) {
+            return locate(locate.shuffleId());
+        }
+        Message answer = handle(message);
+        return answer == null ? null : MessageCodec.encode(answer);
+    }
+
+    /** Forgets a shuffle; its id is never used again. */
+    public synchronized void removeShuffle(int shuffleId) {
+        removedShuffles.set(shuffleId);
+        shuffles.remove(shuffleId);
+    }
+
+    /** Forgets what a lost executor had published. What it had reported stays. */
+    public synchronized void removeExecutor(String executorId) {
+        List<Long> lives = executors.values().stream()
+                .filter(hello -> hello.executorId().equals(executorId))
+                .map(Message.Hello::incarnation)
+                .toList();
+        for (Shuffle shuffle : shuffles.values()) {
+            if (shuffle.byOwner.keySet().removeAll(lives)) {
+                shuffle.encoded = null;
+            }
+        }
+    }
+
+    /** All executors that ever introduced themselves, in that order. */
+    public synchronized Collection<Message.Hello> executors() {
+        return List.copyOf(executors.values());
+    }
+
+    /** The counters of all executors together, lost ones included. */
+    public synchronized long[] totals() {
+        long[] totals = new long[Counters.SNAPSHOT_LENGTH];
+        for (long[] report : reports.values()) {
+            for (int i = 0; i < Math.min(totals.length, report.length); i++) {
+                totals[i] += report[i];
+            }
+        }
+        return totals;
+    }
+
+    /** Map outputs that are published now, of all shuffles. */
+    public synchronized int publishedOutputs() {
+        return shuffles.values().stream()
+                .flatMap(shuffle -> shuffle.byOwner.values().stream())
+                .mapToInt(Map::size)
+                .sum();
+    }
+
+    private synchronized Message handle(Message message) throws MalformedMessageException {
+        if (message instanceof Message.Hello hello) {
+            executors.put(hello.incarnation(), hello);
+            return new Message.Welcome(secret);
+        }
+        if (message instanceof Message.Publish publish) {
+            return new Message.Ack(publish(publish));
+        }
+        if (message instanceof Message.Withdraw withdraw) {
+            withdraw(withdraw);
+            return null;
+        }
+        if (message instanceof Message.Report report) {
+            reports.put(report.incarnation(), report.counters());
+            return null;
+        }
+        throw new MalformedMessageException(
+                "not for the directory: " + message.getClass().getSimpleName(), null);
+    }
+
+    private boolean publish(Message.Publish publish) {
+        Message.Hello hello = executors.get(publish.incarnation());
+        if (hello == null || hello.owner() == null || removedShuffles.get(publish.shuffleId())) {
+            return false;
+        }
+        Shuffle shuffle = shuffles.computeIfAbsent(publish.shuffleId(), id -> new Shuffle());
+        shuffle.byOwner
+                .computeIfAbsent(publish.incarnation(), id -> new LinkedHashMap<>())
+                .put(publish.location().mapId(), publish.location());
+        shuffle.encoded = null;
+        return true;
+    }
+
+    private void withdraw(Message.Withdraw withdraw) {
+        Shuffle shuffle = shuffles.get(withdraw.shuffleId());
+        Map<Long, MapOutputLocation> outputs = shuffle == null ? null : shuffle.byOwner.get(withdraw.incarnation());
+        if (outputs != null && outputs.remove(withdraw.mapId()) != null) {
+            shuffle.encoded = null;
+        }
+    }
+
+    private synchronized byte[] locate(int shuffleId) {
+        Shuffle shuffle = shuffles.computeIfAbsent(shuffleId, id -> new Shuffle());
+        if (shuffle.encoded == null) {
+            List<Message.OwnedOutputs> owned = new ArrayList<>();
+            shuffle.byOwner.forEach((incarnation, outputs) -> {
+                Owner owner = executors.get(incarnation).owner();
+                owned.add(new Message.OwnedOutputs(owner, List.copyOf(outputs.values())));
+            });
+            shuffle.encoded = MessageCodec.encode(new Message.Locations(owned));
+        }
+        return shuffle.encoded;
+    }
+}

@@ -1,0 +1,73 @@
+package io.rdmashuffle.core.directory;
+
+import java.io.IOException;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+
+/** An executor's side of the conversation with the directory. Any thread. */
+public final class DirectoryClient {
+
+    private final DriverChannel channel;
+    private final long incarnation;
+    private final long timeoutMillis;
+
+    public DirectoryClient(DriverChannel channel, long incarnation, long timeoutMillis) {
+        this.channel = channel;
+        this.incarnation = incarnation;
+        this.timeoutMillis = timeoutMillis;
+    }
+
+    /** Introduces this process and waits for the application's secret. */
+    public byte[] hello(Message.Hello hello) throws IOException {
+        return await(ask(hello, Message.Welcome.class)).secret();
+    }
+
+    /** Publishes and waits for the answer: no reader may look before the entry is there. */
+    public boolean publish(int shuffleId, MapOutputLocation location) throws IOException {
+        return await(ask(new Message.Publish(shuffleId, incarnation, location), Message.Ack.class))
+                .accepted();
+    }
+
+    public void withdraw(int shuffleId, long mapId) {
+        channel.send(MessageCodec.encode(new Message.Withdraw(shuffleId, incarnation, mapId)));
+    }
+
+    public void report(long[] counters) {
+        channel.send(MessageCodec.encode(new Message.Report(incarnation, counters)));
+    }
+
+    /** Asks for all locations of a shuffle; the future ends on any thread, within the time-out. */
+    CompletableFuture<Message.Locations> locate(int shuffleId) {
+        return ask(new Message.Locate(shuffleId), Message.Locations.class);
+    }
+
+    private <T extends Message> CompletableFuture<T> ask(Message message, Class<T> answerType) {
+        return channel.ask(MessageCodec.encode(message))
+                .orTimeout(timeoutMillis, TimeUnit.MILLISECONDS)
+                .thenCompose(bytes -> {
+                    try {
+                        return CompletableFuture.completedFuture(answerType.cast(MessageCodec.decode(bytes)));
+                    } catch (MalformedMessageException | ClassCastException e) {
+                        return CompletableFuture.failedFuture(e);
+                    }
+                });
+    }
+
+    private static <T> T await(CompletableFuture<T> answer) throws IOException {
+        try {
+            return answer.get();
+        } catch (ExecutionException e) {
+            Throwable cause = e.getCause();
+            throw new IOException(
+                    cause instanceof TimeoutException
+                            ? "the driver's directory did not answer in time"
+                            : cause.toString(),
+                    cause);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IOException("interrupted while waiting for the driver's directory", e);
+        }
+    }
+}

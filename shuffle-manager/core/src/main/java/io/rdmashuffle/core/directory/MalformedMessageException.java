@@ -1,0 +1,13 @@
+package io.rdmashuffle.core.directory;
+
+import java.io.IOException;
+
+/** Bytes that are no message of this version. */
+public final class MalformedMessageException extends IOException {
+
+    private static final long serialVersionUID = 1L;
+
+    MalformedMessageException(String message, Throwable cause) {
+        super(message, cause);
+    }
+}

@@ -1,0 +1,250 @@
+package io.rdmashuffle.core.directory;
+
+import com.esotericsoftware.kryo.Kryo;
+import com.esotericsoftware.kryo.Serializer;
+import com.esotericsoftware.kryo.io.Input;
+import com.esotericsoftware.kryo.io.Output;
+import io.rdmashuffle.core.connection.Owner;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.net.UnknownHostException;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.function.BiConsumer;
+import java.util.function.Function;
+
+/**
+ * Messages to bytes and back: a version byte, then Kryo with registration required, so that nothing but the messages of this file
+ * is ever made from bytes. The layout stands in docs/wire-format.md and is held by a golden-bytes test. Any thread.
+ */
+public final class MessageCodec {
+
+    private static final byte VERSION = 1;
+    private static final int FIRST_ID = 16; // Kryo's own primitives are below
+    private static final int MAX_OUTPUT_BYTES = Integer.MAX_VALUE - 64;
+
+    /** Kryo is not thread-safe. */
+    private static final ThreadLocal<Kryo> KRYO = ThreadLocal.withInitial(MessageCodec::newKryo);
+
+    private MessageCodec() {}
+
+    public static byte[] encode(Message message) {
+        Output output = new Output(256, MAX_OUTPUT_BYTES);
+        output.writeByte(VERSION);
+        KRYO.get().writeClassAndObject(output, message);
+        return output.toBytes();
+    }
+
+    /**
+     * @throws MalformedMessageException when the bytes are no message of this version
+     */
+    public static Message decode(byte[] bytes) throws MalformedMessageException {
+        Input input = new Input(bytes);
+        try {
+            byte version = input.readByte();
+            if (version != VERSION) {
+                throw new MalformedMessageException("message of version " + version + ", this is " + VERSION, null);
+            }
+            Object message = KRYO.get().readClassAndObject(input);
+            if (message instanceof Message known && input.position() == bytes.length) {
+                return known;
+            }
+        } catch (RuntimeException e) {
+            throw new MalformedMessageException("not a message of rdma-shuffle", e);
+        }
+        throw new MalformedMessageException("not a message of rdma-shuffle", null);
+    }
+
+    private static Kryo newKryo() {
+        Kryo kryo = new Kryo();
+        kryo.setRegistrationRequired(true);
+        kryo.setReferences(false);
+        int id = FIRST_ID;
+        register(kryo, id++, Message.Hello.class, MessageCodec::writeHello, MessageCodec::readHello);
+        register(
+                kryo,
+                id++,
+                Message.Welcome.class,
+                (out, m) -> writeBytes(out, m.secret()),
+                in -> new Message.Welcome(readBytes(in)));
+        register(kryo, id++, Message.Publish.class, MessageCodec::writePublish, MessageCodec::readPublish);
+        register(
+                kryo,
+                id++,
+                Message.Withdraw.class,
+                MessageCodec::writeWithdraw,
+                in -> new Message.Withdraw(in.readInt(true), in.readLong(), in.readLong(true)));
+        register(
+                kryo,
+                id++,
+                Message.Ack.class,
+                (out, m) -> out.writeBoolean(m.accepted()),
+                in -> new Message.Ack(in.readBoolean()));
+        register(
+                kryo,
+                id++,
+                Message.Locate.class,
+                (out, m) -> out.writeInt(m.shuffleId(), true),
+                in -> new Message.Locate(in.readInt(true)));
+        register(kryo, id++, Message.Locations.class, MessageCodec::writeLocations, MessageCodec::readLocations);
+        register(kryo, id, Message.Report.class, MessageCodec::writeReport, MessageCodec::readReport);
+        return kryo;
+    }
+
+    private static void writeHello(Output out, Message.Hello hello) {
+        out.writeString(hello.executorId());
+        out.writeLong(hello.incarnation());
+        out.writeBoolean(hello.owner() != null);
+        if (hello.owner() != null) {
+            writeOwner(out, hello.owner());
+        }
+        out.writeString(hello.device());
+        out.writeString(hello.cause());
+    }
+
+    private static Message.Hello readHello(Input in) {
+        return new Message.Hello(
+                in.readString(),
+                in.readLong(),
+                in.readBoolean() ? readOwner(in) : null,
+                in.readString(),
+                in.readString());
+    }
+
+    private static void writePublish(Output out, Message.Publish publish) {
+        out.writeInt(publish.shuffleId(), true);
+        out.writeLong(publish.incarnation());
+        out.writeInt(publish.location().partitions(), true);
+        writeLocation(out, publish.location());
+    }
+
+    private static Message.Publish readPublish(Input in) {
+        return new Message.Publish(in.readInt(true), in.readLong(), readLocation(in, in.readInt(true)));
+    }
+
+    private static void writeWithdraw(Output out, Message.Withdraw withdraw) {
+        out.writeInt(withdraw.shuffleId(), true);
+        out.writeLong(withdraw.incarnation());
+        out.writeLong(withdraw.mapId(), true);
+    }
+
+    private static void writeLocations(Output out, Message.Locations locations) {
+        out.writeInt(locations.owners().size(), true);
+        for (Message.OwnedOutputs owned : locations.owners()) {
+            writeOwner(out, owned.owner());
+            out.writeInt(owned.outputs().size(), true);
+            // one shuffle, one number of partitions
+            out.writeInt(owned.outputs().isEmpty() ? 0 : owned.outputs().get(0).partitions(), true);
+            owned.outputs().forEach(location -> writeLocation(out, location));
+        }
+    }
+
+    private static Message.Locations readLocations(Input in) {
+        int owners = in.readInt(true);
+        List<Message.OwnedOutputs> list = new ArrayList<>();
+        for (int i = 0; i < owners; i++) {
+            Owner owner = readOwner(in);
+            int count = in.readInt(true);
+            int partitions = in.readInt(true);
+            List<MapOutputLocation> outputs = new ArrayList<>();
+            for (int j = 0; j < count; j++) {
+                outputs.add(readLocation(in, partitions));
+            }
+            list.add(new Message.OwnedOutputs(owner, outputs));
+        }
+        return new Message.Locations(list);
+    }
+
+    private static void writeReport(Output out, Message.Report report) {
+        out.writeLong(report.incarnation());
+        out.writeInt(report.counters().length, true);
+        for (long value : report.counters()) {
+            out.writeLong(value, true);
+        }
+    }
+
+    private static Message.Report readReport(Input in) {
+        long incarnation = in.readLong();
+        long[] counters = new long[checkedCount(in, in.readInt(true))];
+        for (int i = 0; i < counters.length; i++) {
+            counters[i] = in.readLong(true);
+        }
+        return new Message.Report(incarnation, counters);
+    }
+
+    private static void writeOwner(Output out, Owner owner) {
+        out.writeString(owner.executorId());
+        out.writeLong(owner.incarnation());
+        writeBytes(out, owner.address().getAddress().getAddress());
+        out.writeInt(owner.address().getPort(), true);
+    }
+
+    private static Owner readOwner(Input in) {
+        String executorId = in.readString();
+        long incarnation = in.readLong();
+        byte[] address = readBytes(in);
+        try {
+            return new Owner(
+                    executorId,
+                    incarnation,
+                    new InetSocketAddress(InetAddress.getByAddress(address), in.readInt(true)));
+        } catch (UnknownHostException e) {
+            throw new IllegalArgumentException("an address of " + address.length + " bytes", e);
+        }
+    }
+
+    private static void writeLocation(Output out, MapOutputLocation location) {
+        out.writeLong(location.mapId(), true);
+        out.writeLong(location.dataAddress());
+        out.writeInt(location.dataRkey());
+        out.writeLong(location.dataBytes(), true);
+        out.writeLong(location.offsetsAddress());
+        out.writeInt(location.offsetsRkey());
+    }
+
+    private static MapOutputLocation readLocation(Input in, int partitions) {
+        return new MapOutputLocation(
+                in.readLong(true),
+                in.readLong(),
+                in.readInt(),
+                in.readLong(true),
+                in.readLong(),
+                in.readInt(),
+                partitions);
+    }
+
+    private static void writeBytes(Output out, byte[] bytes) {
+        out.writeInt(bytes.length, true);
+        out.writeBytes(bytes);
+    }
+
+    private static byte[] readBytes(Input in) {
+        return in.readBytes(checkedCount(in, in.readInt(true)));
+    }
+
+    /** A count of things of at least one byte each cannot exceed the bytes left: no allocation on a stranger's word. */
+    private static int checkedCount(Input in, int count) {
+        if (count < 0 || count > in.limit() - in.position()) {
+            throw new IllegalArgumentException("count " + count);
+        }
+        return count;
+    }
+
+    private static <T> void register(
+            Kryo kryo, int id, Class<T> type, BiConsumer<Output, T> writer, Function<Input, T> reader) {
+        kryo.register(
+                type,
+                new Serializer<T>() {
+                    @Override
+                    public void write(Kryo unused, Output output, T message) {
+                        writer.accept(output, message);
+                    }
+
+                    @Override
+                    public T read(Kryo unused, Input input, Class<T> unusedType) {
+                        return reader.apply(input);
+                    }
+                },
+                id);
+    }
+}

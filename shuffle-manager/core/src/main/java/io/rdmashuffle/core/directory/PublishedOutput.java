@@ -1,0 +1,33 @@
+package io.rdmashuffle.core.directory;
+
+import io.rdmashuffle.core.connection.Owner;
+
+/** A map output as a reader knows it, with its offsets once they were read. Loop thread only. */
+public final class PublishedOutput {
+
+    private final Owner owner;
+    private final MapOutputLocation location;
+    private long[] offsets;
+
+    PublishedOutput(Owner owner, MapOutputLocation location) {
+        this.owner = owner;
+        this.location = location;
+    }
+
+    public Owner owner() {
+        return owner;
+    }
+
+    public MapOutputLocation location() {
+        return location;
+    }
+
+    /** R+1 offsets into the data file, or null when they were not read or not kept. */
+    public long[] offsets() {
+        return offsets;
+    }
+
+    void setOffsets(long[] offsets) {
+        this.offsets = offsets;
+    }
+}

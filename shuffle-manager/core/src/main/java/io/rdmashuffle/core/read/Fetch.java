@@ -1,0 +1,162 @@
+package io.rdmashuffle.core.read;
+
+import io.rdmashuffle.core.connection.Owner;
+import io.rdmashuffle.core.directory.PublishedOutput;
+import io.rdmashuffle.core.memory.Sink;
+import io.rdmashuffle.core.metrics.FallbackReason;
+import java.util.BitSet;
+import java.util.List;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * One request on its walk: locate its map outputs, have their offsets, read the blocks, deliver. Whatever cannot go on names a
+ * reason and ends for just those blocks. Each block ends once: {@code open} holds those that did not. Loop thread only.
+ */
+final class Fetch {
+
+    private static final Logger LOG = LoggerFactory.getLogger(Fetch.class);
+
+    private final BlockReader reader;
+    private final BlockRequest request;
+    private final BlockListener listener;
+    private final BitSet open;
+    private final PublishedOutput[] outputs;
+    private boolean askedAnew;
+
+    Fetch(BlockReader reader, BlockRequest request, BlockListener listener) {
+        this.reader = reader;
+        this.request = request;
+        this.listener = listener;
+        this.outputs = new PublishedOutput[request.size()];
+        this.open = new BitSet(request.size());
+        open.set(0, request.size());
+    }
+
+    void start() {
+        try {
+            locate();
+        } catch (RuntimeException e) {
+            fail(e);
+        }
+    }
+
+    /** Finds the entries; asks the directory when one is missing that could have appeared since. */
+    private void locate() {
+        Owner owner = null;
+        BitSet missing = new BitSet();
+        boolean mayAppear = false;
+        for (int block = 0; block < outputs.length; block++) {
+            PublishedOutput output = reader.locations().find(request.shuffleId(), request.mapIds()[block]);
+            if (isOurs(output, owner, block)) {
+                outputs[block] = output;
+                owner = output.owner();
+            } else {
+                missing.set(block);
+                mayAppear |= reader.locations().mayAppear(request.shuffleId(), request.mapIds()[block]);
+            }
+        }
+        if (mayAppear && !askedAnew) {
+            askedAnew = reader.locations().refresh(request.shuffleId(), this::onLocations);
+            return;
+        }
+        missing.stream().forEach(block -> reader.locations().markAbsent(request.shuffleId(), request.mapIds()[block]));
+        fallBack(missing, FallbackReason.NOT_PUBLISHED, "");
+        if (owner != null) {
+            new OffsetsStep(reader, request, outputs, owner, this).start(open);
+        }
+    }
+
+    /** The entry must be of the executor that the engine names (blocks move between executors), and all of one life of it. */
+    private boolean isOurs(PublishedOutput output, Owner owner, int block) {
+        return output != null
+                && output.owner().executorId().equals(request.executorId())
+                && (owner == null || owner.incarnation() == output.owner().incarnation())
+                && request.endPartitions()[block] <= output.location().partitions();
+    }
+
+    private void onLocations(Throwable error) {
+        if (error == null) {
+            start();
+        } else {
+            fallBack((BitSet) open.clone(), FallbackReason.DIRECTORY_UNREACHABLE, String.valueOf(error.getMessage()));
+        }
+    }
+
+    /** The offsets of these blocks are known: reads them. */
+    void readBlocks(Owner owner, int[] blocks, long[] starts, long[] ends) {
+        BitSet tooLarge = new BitSet();
+        Extents extents = new Extents(blocks.length);
+        int[] blockOfExtent = new int[blocks.length];
+        for (int i = 0; i < blocks.length; i++) {
+            int block = blocks[i];
+            long lengthBytes = ends[i] - starts[i];
+            if (lengthBytes == 0) {
+                deliver(block, null, 0, 0);
+            } else if (lengthBytes > Integer.MAX_VALUE || !reader.pool().canEverHold(lengthBytes)) {
+                tooLarge.set(block);
+            } else {
+                blockOfExtent[extents.size()] = block;
+                extents.add(
+                        outputs[block].location().dataAddress() + starts[i],
+                        outputs[block].location().dataRkey(),
+                        (int) lengthBytes);
+            }
+        }
+        fallBack(tooLarge, FallbackReason.TOO_LARGE, "");
+        List<ReadPlan> plans = reader.plan(extents);
+        plans.forEach(plan -> reader.read(owner, plan, new Delivery(extents, blockOfExtent)));
+    }
+
+    void fallBack(BitSet blocks, FallbackReason reason, String detail) {
+        blocks.and(open);
+        if (!blocks.isEmpty()) {
+            open.andNot(blocks);
+            listener.onFallback(blocks.stream().toArray(), reason, detail);
+        }
+    }
+
+    private void deliver(int block, Sink sink, long offset, int lengthBytes) {
+        if (open.get(block)) {
+            open.clear(block);
+            listener.onBlock(block, sink, offset, lengthBytes);
+        }
+    }
+
+    /** A defect of ours: no block may be lost by it. */
+    private void fail(RuntimeException e) {
+        LOG.error("RDMA shuffle: a fetch failed by a defect; its blocks are read over TCP", e);
+        fallBack((BitSet) open.clone(), FallbackReason.READ_FAILED, e.toString());
+    }
+
+    /** Hands the blocks of one plan over when their bytes are there. */
+    private final class Delivery implements PlannedReads.Outcome {
+
+        private final Extents extents;
+        private final int[] blockOfExtent;
+
+        Delivery(Extents extents, int[] blockOfExtent) {
+            this.extents = extents;
+            this.blockOfExtent = blockOfExtent;
+        }
+
+        @Override
+        public void onRead(ReadPlan plan, Sink sink) {
+            reader.countReads(plan.reads());
+            long offset = 0;
+            for (int extent = plan.firstExtent; extent < plan.firstExtent + plan.extents; extent++) {
+                deliver(blockOfExtent[extent], sink, offset, extents.lengthBytes(extent));
+                offset += extents.lengthBytes(extent);
+            }
+        }
+
+        @Override
+        public void onFailed(ReadPlan plan, FallbackReason reason, String detail) {
+            BitSet failed = new BitSet();
+            for (int extent = plan.firstExtent; extent < plan.firstExtent + plan.extents; extent++) {
+                failed.set(blockOfExtent[extent]);
+            }
+            fallBack(failed, reason, detail);
+        }
+    }
+}

@@ -1,0 +1,93 @@
+package io.rdmashuffle.spark;
+
+import io.rdmashuffle.core.directory.Directory;
+import io.rdmashuffle.core.directory.Message;
+import io.rdmashuffle.core.metrics.Counter;
+import io.rdmashuffle.core.metrics.Counters;
+import io.rdmashuffle.core.metrics.FallbackReason;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import org.apache.spark.SparkContext;
+import org.apache.spark.rpc.RpcEndpointRef;
+import org.apache.spark.rpc.RpcEnv;
+import org.apache.spark.scheduler.SparkListener;
+import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+import scala.reflect.ClassTag$;
+
+/** What the driver does: keeps the directory, reachable over Spark's RPC, and knows what executors report. */
+final class DriverSide implements AutoCloseable {
+
+    private static final Logger LOG = LoggerFactory.getLogger(DriverSide.class);
+
+    private final Directory directory;
+    private final RpcEnv rpcEnv;
+    private final RpcEndpointRef endpoint;
+
+    private DriverSide(Directory directory, RpcEnv rpcEnv, RpcEndpointRef endpoint) {
+        this.directory = directory;
+        this.rpcEnv = rpcEnv;
+        this.endpoint = endpoint;
+    }
+
+    static DriverSide start(RpcEnv rpcEnv, SparkContext context) {
+        Directory directory = new Directory();
+        RpcEndpointRef endpoint =
+                rpcEnv.setupEndpoint(DirectoryEndpoint.NAME, new DirectoryEndpoint(rpcEnv, directory));
+        context.addSparkListener(new SparkListener() {
+            @Override
+            public void onExecutorRemoved(SparkListenerExecutorRemoved event) {
+                directory.removeExecutor(event.executorId());
+            }
+        });
+        return new DriverSide(directory, rpcEnv, endpoint);
+    }
+
+    void removeShuffle(int shuffleId) {
+        directory.removeShuffle(shuffleId);
+    }
+
+    /** Goes through the endpoint's queue first, so that the reports of ended tasks are in. */
+    ApplicationReport report() {
+        endpoint.askSync(DirectoryEndpoint.BARRIER, ClassTag$.MODULE$.apply(byte[].class));
+        return summary();
+    }
+
+    static ApplicationReport nothingYet() {
+        return new ApplicationReport(Map.of(), 0, 0, 0, 0, Map.of());
+    }
+
+    @Override
+    public void close() {
+        ApplicationReport summary = summary();
+        LOG.info(
+                "RDMA shuffle: application read {} bytes by RDMA, {} bytes by TCP; fallbacks {}",
+                summary.rdmaBytes(),
+                summary.tcpBytes(),
+                summary.fallbacks());
+        rpcEnv.stop(endpoint);
+    }
+
+    private ApplicationReport summary() {
+        Map<String, ExecutorTransport> executors = new LinkedHashMap<>();
+        for (Message.Hello hello : directory.executors()) {
+            executors.put(
+                    hello.executorId(), new ExecutorTransport(hello.owner() != null, hello.device(), hello.cause()));
+        }
+        long[] totals = directory.totals();
+        Map<String, Long> fallbacks = new LinkedHashMap<>();
+        for (FallbackReason reason : FallbackReason.values()) {
+            if (totals[Counters.index(reason)] > 0) {
+                fallbacks.put(reason.name(), totals[Counters.index(reason)]);
+            }
+        }
+        return new ApplicationReport(
+                executors,
+                totals[Counter.RDMA_BYTES.ordinal()],
+                totals[Counter.RDMA_BLOCKS.ordinal()],
+                totals[Counter.TCP_BYTES.ordinal()],
+                totals[Counter.TCP_BLOCKS.ordinal()],
+                fallbacks);
+    }
+}

@@ -1,0 +1,167 @@
+package io.rdmashuffle.spark;
+
+import io.rdmashuffle.core.RdmaNode;
+import io.rdmashuffle.core.RdmaUnavailableException;
+import io.rdmashuffle.core.config.Mode;
+import io.rdmashuffle.core.config.RdmaConfig;
+import io.rdmashuffle.core.directory.DirectoryClient;
+import io.rdmashuffle.core.directory.Message;
+import io.rdmashuffle.core.metrics.Counters;
+import io.rdmashuffle.core.metrics.FallbackLog;
+import io.rdmashuffle.core.metrics.FallbackReason;
+import java.io.IOException;
+import java.security.SecureRandom;
+import java.util.Arrays;
+import org.apache.spark.SparkConf;
+import org.apache.spark.SparkEnv;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * What an executor does: takes part with an {@link RdmaNode}, or knows why it cannot. Nothing here may keep an executor from
+ * working over TCP, unless {@code mode=required}. Any thread.
+ */
+final class ExecutorSide implements AutoCloseable {
+
+    private static final Logger LOG = LoggerFactory.getLogger(ExecutorSide.class);
+
+    private final Mode mode;
+    private final Counters counters;
+    private final FallbackLog fallbacks;
+    private final DirectoryClient directory; // null when the driver cannot be reached
+    private final RdmaNode node; // null when this executor has no RDMA
+    private final FallbackReason whyNot;
+    private final String cause;
+    private final RdmaBlockStoreClient client;
+    private long[] reported = {};
+
+    private ExecutorSide(
+            Mode mode,
+            Counters counters,
+            DirectoryClient directory,
+            RdmaNode node,
+            FallbackReason whyNot,
+            String cause,
+            SparkEnv env) {
+        this.mode = mode;
+        this.counters = counters;
+        this.fallbacks = new FallbackLog(counters);
+        this.directory = directory;
+        this.node = node;
+        this.whyNot = whyNot;
+        this.cause = cause;
+        this.client = new RdmaBlockStoreClient(env.blockManager().blockStoreClient(), this);
+    }
+
+    /** Opens the device and says hello to the driver; says in one log line which transport is used and why. */
+    static ExecutorSide start(SparkEnv env, SparkConf conf, RdmaConfig config) {
+        Mode mode = config.get(RdmaConfig.MODE);
+        Counters counters = new Counters();
+        long incarnation = new SecureRandom().nextLong();
+        DirectoryClient directory = null;
+        FallbackReason reason = FallbackReason.UNAVAILABLE;
+        String cause;
+        try {
+            directory = connectDirectory(env, conf, config, incarnation);
+            if (SparkSettings.wantsEncryption(conf, config)) {
+                reason = FallbackReason.ENCRYPTION;
+                cause = "connections are to be encrypted, which RDMA cannot do;"
+                        + " set spark.io.encryption.enabled or spark.shuffle.rdma.allowCleartext=true";
+            } else if (SparkSettings.usesOldFetchProtocol(conf)) {
+                cause = "spark.shuffle.useOldFetchProtocol=true gives map outputs no unique names; set it to false";
+            } else {
+                RdmaNode node = RdmaNode.open(
+                        env.executorId(),
+                        incarnation,
+                        LocalAddresses.bestFirst(
+                                env.blockManager().blockManagerId().host()),
+                        directory,
+                        config,
+                        counters);
+                LOG.info("RDMA shuffle: transport rdma, device {}, address {}", node.device(), node.address());
+                return new ExecutorSide(mode, counters, directory, node, null, "", env);
+            }
+        } catch (RdmaUnavailableException | IOException | RuntimeException | LinkageError e) {
+            LOG.debug("no RDMA", e);
+            cause = e.getMessage() == null ? e.toString() : e.getMessage();
+        }
+        LOG.info("RDMA shuffle: transport tcp, because {}", cause);
+        tellWhyNot(directory, env.executorId(), incarnation, cause);
+        return new ExecutorSide(mode, counters, directory, null, reason, cause, env);
+    }
+
+    Mode mode() {
+        return mode;
+    }
+
+    Counters counters() {
+        return counters;
+    }
+
+    FallbackLog fallbacks() {
+        return fallbacks;
+    }
+
+    /** Null when this executor has no RDMA: {@link #whyNot} and {@link #cause} say why. */
+    RdmaNode node() {
+        return node;
+    }
+
+    FallbackReason whyNot() {
+        return whyNot;
+    }
+
+    String cause() {
+        return cause;
+    }
+
+    RdmaBlockStoreClient client() {
+        return client;
+    }
+
+    void removeShuffle(int shuffleId) {
+        if (node != null) {
+            node.removeShuffle(shuffleId);
+        }
+    }
+
+    /** Sends the counters to the driver if they moved since. Called when a task ends, before Spark tells the driver so. */
+    synchronized void reportIfChanged() {
+        long[] now = counters.snapshot();
+        if (directory != null && !Arrays.equals(now, reported)) {
+            reported = now;
+            directory.report(now);
+        }
+    }
+
+    @Override
+    public void close() {
+        if (node != null) {
+            node.close();
+        }
+        client.close();
+    }
+
+    private static DirectoryClient connectDirectory(SparkEnv env, SparkConf conf, RdmaConfig config, long incarnation)
+            throws IOException {
+        try {
+            return new DirectoryClient(
+                    new SparkDriverChannel(conf, env.rpcEnv()),
+                    incarnation,
+                    config.get(RdmaConfig.DIRECTORY_TIMEOUT_MILLIS));
+        } catch (RuntimeException e) {
+            throw new IOException("the driver has no rdma-shuffle directory: " + e.getMessage(), e);
+        }
+    }
+
+    private static void tellWhyNot(DirectoryClient directory, String executorId, long incarnation, String cause) {
+        if (directory == null) {
+            return;
+        }
+        try {
+            directory.hello(new Message.Hello(executorId, incarnation, null, "", cause));
+        } catch (IOException e) {
+            LOG.debug("the driver was not told", e);
+        }
+    }
+}

@@ -1,0 +1,146 @@
+package io.rdmashuffle.spark;
+
+import com.codahale.metrics.MetricSet;
+import io.rdmashuffle.core.config.Mode;
+import io.rdmashuffle.core.metrics.FallbackReason;
+import java.util.Arrays;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import org.apache.spark.network.buffer.ManagedBuffer;
+import org.apache.spark.network.shuffle.BlockFetchingListener;
+import org.apache.spark.network.shuffle.BlockPushingListener;
+import org.apache.spark.network.shuffle.BlockStoreClient;
+import org.apache.spark.network.shuffle.DownloadFileManager;
+import org.apache.spark.network.shuffle.MergeFinalizerListener;
+import org.apache.spark.network.shuffle.MergedBlocksMetaListener;
+import org.apache.spark.network.shuffle.checksum.Cause;
+
+/**
+ * What Spark's fetch iterator asks for remote blocks: reads them over RDMA and hands the rest, with its reason, to Spark's own
+ * client. {@link #fetchBlocks} neither throws nor blocks. Any thread.
+ */
+final class RdmaBlockStoreClient extends BlockStoreClient {
+
+    private final BlockStoreClient spark;
+    private final ExecutorSide executor;
+
+    /** For fallbacks found on the event loop: Spark's client may block while it connects, and the loop must not. */
+    private final ExecutorService fallbackThreads = Executors.newCachedThreadPool(work -> {
+        Thread thread = new Thread(work, "rdma-shuffle-fallback");
+        thread.setDaemon(true);
+        return thread;
+    });
+
+    RdmaBlockStoreClient(BlockStoreClient spark, ExecutorSide executor) {
+        this.spark = spark;
+        this.executor = executor;
+    }
+
+    @Override
+    public void fetchBlocks(
+            String host,
+            int port,
+            String execId,
+            String[] blockIds,
+            BlockFetchingListener listener,
+            DownloadFileManager downloads) {
+        SparkFetch fetch = new SparkFetch(this, executor, host, port, execId, listener, downloads);
+        if (executor.node() == null) {
+            fallBack(fetch, blockIds, executor.whyNot(), executor.cause());
+        } else if (downloads != null) {
+            // the request is above spark.network.maxRemoteBlockSizeFetchToMem and is to go to a file
+            fallBack(fetch, blockIds, FallbackReason.TOO_LARGE, "");
+        } else {
+            fetch.start(blockIds);
+        }
+    }
+
+    /** Reads the blocks by Spark's client on this thread. In {@code mode=required} they fail instead. */
+    void fallBack(SparkFetch fetch, String[] blockIds, FallbackReason reason, String detail) {
+        executor.fallbacks().record(fetch.peer(), reason, blockIds.length, detail);
+        if (executor.mode() == Mode.REQUIRED) {
+            RdmaRequiredException failure = new RdmaRequiredException(reason, detail);
+            Arrays.stream(blockIds).forEach(id -> fetch.listener().onBlockFetchFailure(id, failure));
+        } else {
+            spark.fetchBlocks(
+                    fetch.host(),
+                    fetch.port(),
+                    fetch.execId(),
+                    blockIds,
+                    new CountingListener(fetch.listener(), executor.counters()),
+                    fetch.downloads());
+        }
+    }
+
+    /** The same from the event loop. */
+    void fallBackLater(SparkFetch fetch, String[] blockIds, FallbackReason reason, String detail) {
+        fallbackThreads.execute(() -> fallBack(fetch, blockIds, reason, detail));
+    }
+
+    // the rest is Spark's: the base class would use fields of its own that only Spark's clients set
+
+    @Override
+    public Cause diagnoseCorruption(
+            String host,
+            int port,
+            String execId,
+            int shuffleId,
+            long mapId,
+            int reduceId,
+            long checksum,
+            String algorithm) {
+        return spark.diagnoseCorruption(host, port, execId, shuffleId, mapId, reduceId, checksum, algorithm);
+    }
+
+    @Override
+    public MetricSet shuffleMetrics() {
+        return spark.shuffleMetrics();
+    }
+
+    @Override
+    public void setAppAttemptId(String appAttemptId) {
+        spark.setAppAttemptId(appAttemptId);
+    }
+
+    @Override
+    public String getAppAttemptId() {
+        return spark.getAppAttemptId();
+    }
+
+    @Override
+    public void getHostLocalDirs(
+            String host, int port, String[] execIds, CompletableFuture<Map<String, String[]>> hostLocalDirs) {
+        spark.getHostLocalDirs(host, port, execIds, hostLocalDirs);
+    }
+
+    @Override
+    public void pushBlocks(
+            String host, int port, String[] blockIds, ManagedBuffer[] buffers, BlockPushingListener listener) {
+        spark.pushBlocks(host, port, blockIds, buffers, listener);
+    }
+
+    @Override
+    public void finalizeShuffleMerge(
+            String host, int port, int shuffleId, int shuffleMergeId, MergeFinalizerListener listener) {
+        spark.finalizeShuffleMerge(host, port, shuffleId, shuffleMergeId, listener);
+    }
+
+    @Override
+    public void getMergedBlockMeta(
+            String host, int port, int shuffleId, int shuffleMergeId, int reduceId, MergedBlocksMetaListener listener) {
+        spark.getMergedBlockMeta(host, port, shuffleId, shuffleMergeId, reduceId, listener);
+    }
+
+    @Override
+    public boolean removeShuffleMerge(String host, int port, int shuffleId, int shuffleMergeId) {
+        return spark.removeShuffleMerge(host, port, shuffleId, shuffleMergeId);
+    }
+
+    /** Ends our threads; Spark's client is Spark's to close. */
+    @Override
+    public void close() {
+        fallbackThreads.shutdown();
+    }
+}

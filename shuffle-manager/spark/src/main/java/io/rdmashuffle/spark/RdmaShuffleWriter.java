@@ -1,0 +1,76 @@
+package io.rdmashuffle.spark;
+
+import io.rdmashuffle.core.RdmaNode;
+import io.rdmashuffle.core.config.Mode;
+import io.rdmashuffle.core.publish.NotPublishedException;
+import java.io.IOException;
+import java.util.Arrays;
+import org.apache.spark.scheduler.MapStatus;
+import org.apache.spark.shuffle.IndexShuffleBlockResolver;
+import org.apache.spark.shuffle.ShuffleWriter;
+import scala.Option;
+import scala.Product2;
+import scala.collection.Iterator;
+
+/** Lets Spark's own writer write and commit, then publishes what it committed. Used by one map task on its thread. */
+final class RdmaShuffleWriter<K, V> extends ShuffleWriter<K, V> {
+
+    private final ShuffleWriter<K, V> writer;
+    private final ExecutorSide executor;
+    private final IndexShuffleBlockResolver resolver;
+    private final int shuffleId;
+    private final long mapId;
+
+    RdmaShuffleWriter(
+            ShuffleWriter<K, V> writer,
+            ExecutorSide executor,
+            IndexShuffleBlockResolver resolver,
+            int shuffleId,
+            long mapId) {
+        this.writer = writer;
+        this.executor = executor;
+        this.resolver = resolver;
+        this.shuffleId = shuffleId;
+        this.mapId = mapId;
+    }
+
+    @Override
+    public void write(Iterator<Product2<K, V>> records) throws IOException {
+        writer.write(records);
+    }
+
+    /** The MapStatus goes out only after the directory has answered, so that no reader looks too early. */
+    @Override
+    public Option<MapStatus> stop(boolean success) {
+        Option<MapStatus> status = writer.stop(success);
+        RdmaNode node = executor.node();
+        if (success && status.isDefined() && node != null) {
+            publish(node, writer.getPartitionLengths());
+        }
+        return status;
+    }
+
+    @Override
+    public long[] getPartitionLengths() {
+        return writer.getPartitionLengths();
+    }
+
+    private void publish(RdmaNode node, long[] lengths) {
+        if (Arrays.stream(lengths).sum() == 0) {
+            return; // there is no data file, and no reader will ask
+        }
+        try {
+            node.publisher()
+                    .publish(
+                            shuffleId,
+                            mapId,
+                            resolver.getDataFile(shuffleId, mapId).toPath(),
+                            lengths);
+        } catch (NotPublishedException e) {
+            if (executor.mode() == Mode.REQUIRED) {
+                throw new IllegalStateException(new RdmaRequiredException(e.reason(), e.getMessage()));
+            }
+            executor.fallbacks().record("map outputs of this executor", e.reason(), 1, e.getMessage());
+        }
+    }
+}
