@@ -1,29 +1,42 @@
 # shellcheck shell=bash disable=SC2154 # the settings are written by machine.sh
 # The guest's network: a veth pair, an end for each "host", an RDMA device on each end. Sourced by guest.sh.
-# rxe of Linux 6.1 serves the initial network namespace only. So both addresses live in it, and policy routing sends
-# every packet between them across the pair, where the kernel by itself would keep it on lo.
+# Few calls of ip, since starting a program is slow here.
 
 ipv4() { echo "$2" >"/proc/sys/net/ipv4/conf/$1"; }
 
-# route_across ADDRESS END PEER_ADDRESS PEER_END TABLE: whatever is sent to ADDRESS leaves by the other end and enters by END.
-route_across() {
-  ipv4 "$2/rp_filter" 0
-  ipv4 "$2/accept_local" 1
-  ip route add "$1" dev "$4" src "$3" table "$5"
-  ip neigh replace "$1" dev "$4" lladdr "$(cat "/sys/class/net/$2/address")"
-  ip rule add pref 1 iif "$2" lookup local
-  ip rule add pref 2 to "$1" lookup "$5"
+links() {
+  ip -batch - <<END
+link set lo up
+link add veth_a mtu 9000 address 02:00:00:00:00:0a type veth peer name veth_b mtu 9000 address 02:00:00:00:00:0b
+addr add $LAB_HOST_A/32 dev veth_a
+link set veth_a up
+link set veth_b up
+END
+  # one processor takes all packets: two would reorder them, which costs rxe a retry each time
+  for end in veth_a veth_b; do echo 1 >"/sys/class/net/$end/queues/rx-0/rps_cpus"; done
 }
 
+# rxe of Linux 6.1 serves the initial network namespace only. So both addresses live in it, and what is sent to one of
+# them leaves by the other's end (tables 101, 102) and is local only once it came in, or for other addresses.
 two_hosts() {
   export LAB_HOST_B=10.9.0.2
-  ip addr add "$LAB_HOST_B/32" dev veth_b
-  ipv4 all/rp_filter 0
-  ipv4 all/accept_local 1
-  route_across "$LAB_HOST_A" veth_a "$LAB_HOST_B" veth_b 101
-  route_across "$LAB_HOST_B" veth_b "$LAB_HOST_A" veth_a 102
-  ip rule add pref 100 lookup local
-  ip rule del pref 0
+  for end in all veth_a veth_b; do
+    ipv4 "$end/rp_filter" 0
+    ipv4 "$end/accept_local" 1
+  done
+  ip -batch - <<END
+addr add $LAB_HOST_B/32 dev veth_b
+neigh replace $LAB_HOST_A dev veth_b lladdr 02:00:00:00:00:0a
+neigh replace $LAB_HOST_B dev veth_a lladdr 02:00:00:00:00:0b
+route add $LAB_HOST_A dev veth_b src $LAB_HOST_B table 101
+route add $LAB_HOST_B dev veth_a src $LAB_HOST_A table 102
+rule add pref 1 iif veth_a lookup local
+rule add pref 1 iif veth_b lookup local
+rule add pref 2 to $LAB_HOST_A lookup 101
+rule add pref 2 to $LAB_HOST_B lookup 102
+rule add pref 100 lookup local
+rule del pref 0
+END
 }
 
 # add_device LETTER: an RDMA device on one end.
@@ -36,14 +49,7 @@ export LAB_HOST_A=10.9.0.1
 hostname lab
 printf '%s\n' '127.0.0.1 localhost' "$LAB_HOST_A lab lab-a" '10.9.0.2 lab-b' >/etc/hosts
 modprobe veth
-ip link set lo up
-ip link add veth_a mtu 9000 type veth peer name veth_b mtu 9000
-ip addr add "$LAB_HOST_A/32" dev veth_a
-for end in veth_a veth_b; do
-  ip link set "$end" up
-  # one processor takes all packets: two would reorder them, which costs rxe a retry each time
-  echo 1 >"/sys/class/net/$end/queues/rx-0/rps_cpus"
-done
+links
 [ "$hosts" = 1 ] || two_hosts
 case $link in
   rxe) modprobe -a rdma_rxe rdma_ucm;;
