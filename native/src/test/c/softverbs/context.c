@@ -33,7 +33,7 @@ static int query_port(struct ibv_context *context, uint8_t port_num, struct ibv_
         .active_mtu = IBV_MTU_4096,
         .gid_tbl_len = 2,
         .port_cap_flags = IBV_PORT_CM_SUP,
-        .max_msg_sz = device->max_msg,
+        .max_msg_sz = (uint32_t)device->max_msg,
         .pkey_tbl_len = 1,
         .active_width = 2, /* 4X */
         .active_speed = 32,
@@ -42,6 +42,22 @@ static int query_port(struct ibv_context *context, uint8_t port_num, struct ibv_
     };
     memset(attr, 0, size);
     memcpy(attr, &port, size < sizeof(port) ? size : sizeof(port));
+    return 0;
+}
+
+static int query_device_ex(struct ibv_context *context,
+                           const struct ibv_query_device_ex_input *input,
+                           struct ibv_device_attr_ex *attr, size_t size) {
+    struct ibv_device_attr_ex full = {.phys_port_cnt_ex = 1};
+    if (input && input->comp_mask) return EINVAL;
+    int rc = ibv_query_device(context, &full.orig_attr);
+    if (rc) return rc;
+    if (sv_device(context)->odp) {
+        full.odp_caps.general_caps = IBV_ODP_SUPPORT;
+        full.odp_caps.per_transport_caps.rc_odp_caps = IBV_ODP_SUPPORT_READ;
+    }
+    memset(attr, 0, size);
+    memcpy(attr, &full, size < sizeof(full) ? size : sizeof(full));
     return 0;
 }
 
@@ -55,6 +71,7 @@ static struct ibv_context *open_context(struct sv_device *device) {
     }
     opened->verbs.sz = sizeof(opened->verbs);
     opened->verbs.query_port = query_port;
+    opened->verbs.query_device_ex = query_device_ex;
     struct ibv_context *context = &opened->verbs.context;
     context->device = &device->device;
     context->ops.poll_cq = sv_poll_cq;

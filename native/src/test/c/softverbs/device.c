@@ -71,7 +71,8 @@ static bool set_number(struct sv_device *device, const char *name, const char *v
         {"max_qp_wr", &device->attr.max_qp_wr, 1 << 20},
         {"max_sge", &device->attr.max_sge, SV_MAX_SGE},
         {"max_rd_atomic", &device->attr.max_qp_rd_atom, 254},
-        {"max_msg", (int *)&device->max_msg, INT32_MAX},
+        {"max_msg", &device->max_msg, INT32_MAX},
+        {"odp", &device->odp, 1},
     };
     char *end;
     long number = strtol(value, &end, 10);

@@ -11,7 +11,7 @@
 enum {
     BATCH_WRS = 128,
     BATCH_IOV = 1024, /* IOV_MAX */
-    BATCH_BYTES = 4 << 20,
+    BATCH_BYTES = 512 << 10,
     RETRY_MS = 16000, /* what rxe takes with the timeout rdma_cm gives it */
     RETRY_FOR_EVER = 7,
 };
@@ -103,7 +103,7 @@ static enum ibv_wc_status check_local(const struct sv_qp *qp, const struct sv_wq
     bool sink = wqe->opcode == IBV_WR_RDMA_READ || is_atomic(wqe);
     uint32_t access = sink ? IBV_ACCESS_LOCAL_WRITE : 0;
     if (sink && sv_is_iwarp(qp->qp.context)) access |= IBV_ACCESS_REMOTE_WRITE;
-    if (wqe->length > sv_device(qp->qp.context)->max_msg) return IBV_WC_LOC_LEN_ERR;
+    if (wqe->length > (uint64_t)sv_device(qp->qp.context)->max_msg) return IBV_WC_LOC_LEN_ERR;
     if (wqe->send_flags & IBV_SEND_INLINE) return IBV_WC_SUCCESS;
     for (int i = 0; i < wqe->num_sge; i++) {
         const struct ibv_sge *sge = &wqe->sge[i];

@@ -75,12 +75,12 @@ static bool mapping_refused(uint64_t start, uint64_t end, uint32_t access) {
     return refused;
 }
 
-static int check_access(uint32_t access) {
+static int check_access(const struct ibv_context *context, uint32_t access) {
+    if ((access & IBV_ACCESS_ON_DEMAND) && !sv_device(context)->odp) return EOPNOTSUPP;
     const uint32_t known = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
                            IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_ATOMIC |
-                           IBV_ACCESS_OPTIONAL_RANGE;
+                           IBV_ACCESS_ON_DEMAND | IBV_ACCESS_OPTIONAL_RANGE;
     const uint32_t remote_change = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_ATOMIC;
-    if (access & IBV_ACCESS_ON_DEMAND) return EOPNOTSUPP;
     if (access & ~known) return EINVAL;
     if ((access & remote_change) && !(access & IBV_ACCESS_LOCAL_WRITE)) return EINVAL;
     return 0;
@@ -101,6 +101,7 @@ static int pin(const struct ibv_context *context, uint64_t addr, size_t length, 
     uint64_t start = addr & ~(page_size() - 1);
     uint64_t end = (addr + length + page_size() - 1) & ~(page_size() - 1);
     if (length == 0 || end <= start) return EINVAL;
+    if (access & IBV_ACCESS_ON_DEMAND) return 0; /* nothing is pinned */
     *pinned = end - start;
     int rc = check_memlock(context, *pinned);
     if (!rc && mapping_refused(start, end, access)) rc = EFAULT;
@@ -111,7 +112,8 @@ static int publish(struct sv_mr *mr, uint64_t iova, uint32_t access) {
     struct sv_device *device = sv_device(mr->mr.context);
     if (device->fatal) return EIO;
     if (!sv_table_own() || device->num_mr >= device->attr.max_mr) return ENOMEM;
-    int rc = check_memlock(mr->mr.context, mr->pinned); /* again: others registered meanwhile */
+    int rc = mr->pinned ? check_memlock(mr->mr.context, mr->pinned)
+                        : 0; /* again: others registered meanwhile */
     if (rc) return rc;
     struct sv_mr_slot region = {.iova = iova,
                                 .length = mr->mr.length,
@@ -131,7 +133,7 @@ struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, ui
     uint64_t pinned = 0;
     struct sv_mr *mr = NULL;
     int rc = sv_fault_call(SV_OP_REG_MR);
-    if (!rc) rc = check_access(access);
+    if (!rc) rc = check_access(pd->context, access);
     if (!rc) rc = pin(pd->context, (uintptr_t)addr, length, access, &pinned);
     if (!rc && !(mr = calloc(1, sizeof(*mr)))) rc = ENOMEM;
     if (rc) goto fail;

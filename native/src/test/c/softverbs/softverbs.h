@@ -208,7 +208,8 @@ void sv_fault_forget(void);
 struct sv_device {
     struct ibv_device device;
     struct ibv_device_attr attr;
-    uint32_t max_msg;
+    int max_msg;
+    int odp; /* regions may be registered on demand */
     uint8_t link_layer;
     char addr[INET6_ADDRSTRLEN]; /* the one address it serves; empty: all of them */
     enum ibv_port_state port_state;

@@ -1,4 +1,7 @@
-/* What softverbs promises, one named case each: `softverbs_test [name...]`. */
+/*
+ * What softverbs promises, one named case each: `softverbs_test [name...]`. Each case runs in a
+ * process of its own, forked before the library has done anything, and has its time limit.
+ */
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -6,33 +9,47 @@
 
 #include "test_peer.h"
 
+enum { SECONDS_PER_CASE = 30 };
+
 int test_failures;
 
-static void read_across_processes(void) {
-    const uint32_t lengths[] = {1, 7, 4096, 4097, 65536 + 3, REGION};
-    struct owner owner = owner_start("127.0.0.1");
-    struct reader reader;
-    reader_open(&reader, &owner, (struct options){0});
-    for (size_t i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
-        uint64_t offset = lengths[i] == REGION ? 0 : 12345;
-        CHECK(reader_read(&reader, &owner, offset, lengths[i], 0) == IBV_WC_SUCCESS);
-        CHECK(sink_right(&reader, 0, offset, lengths[i]));
+static bool run(const struct test *test) {
+    int status;
+    fflush(stdout);
+    pid_t pid = fork();
+    if (pid == 0) {
+        alarm(SECONDS_PER_CASE);
+        test->run();
+        fflush(stdout);
+        _exit(test_failures ? 1 : 0);
     }
-    reader_close(&reader);
-    owner_stop(&owner);
+    waitpid(pid, &status, 0);
+    bool ok = WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    if (WIFSIGNALED(status)) printf("# signal %d\n", WTERMSIG(status));
+    printf("%s %s\n", ok ? "ok" : "not ok", test->name);
+    return ok;
 }
 
-static const struct test {
-    const char *name;
-    void (*run)(void);
-} tests[] = {
-    {"read_across_processes", read_across_processes},
-};
-
-int main(void) {
-    for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
-        tests[i].run();
-        printf("%s %s\n", test_failures ? "not ok" : "ok", tests[i].name);
+static bool wanted(const struct test *test, int count, char **names) {
+    for (int i = 0; i < count; i++) {
+        if (!strcmp(names[i], test->name)) return true;
     }
-    return test_failures;
+    return count == 0;
+}
+
+int main(int argc, char **argv) {
+    const struct test *const groups[] = {data_tests, limit_tests, cm_tests, fault_tests};
+    int ran = 0, failed = 0;
+    unsetenv("SOFTVERBS_DEVICES");
+    unsetenv("SOFTVERBS_FAULTS");
+    unsetenv("SOFTVERBS_FAULTS_FILE");
+    for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
+        for (const struct test *test = groups[i]; test->name; test++) {
+            if (!wanted(test, argc - 1, argv + 1)) continue;
+            ran++;
+            failed += !run(test);
+        }
+    }
+    printf("# %d of %d cases failed\n", failed, ran);
+    return ran == 0 || failed ? 1 : 0;
 }

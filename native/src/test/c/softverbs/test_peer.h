@@ -7,6 +7,7 @@
 #include <rdma/rdma_cma.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <unistd.h>
 
 extern int test_failures;
 
@@ -18,13 +19,24 @@ extern int test_failures;
     } while (0)
 
 /* For what the rest of a case cannot do without. */
-#define REQUIRE(condition)           \
-    do {                             \
-        CHECK(condition);            \
-        if (test_failures) _exit(1); \
+#define REQUIRE(condition)         \
+    do {                           \
+        CHECK(condition);          \
+        if (!test_failures) break; \
+        fflush(stdout);            \
+        _exit(1);                  \
     } while (0)
 
-enum { REGION = 4 << 20, SINK = 16 << 20 };
+struct test {
+    const char *name;
+    void (*run)(void);
+};
+
+/* Each ends with a row without a name. */
+extern const struct test data_tests[], limit_tests[], cm_tests[], fault_tests[];
+
+/* Small enough for the 8 MiB an ordinary user may usually lock, more than one batch of a copy. */
+enum { REGION = 1 << 20, SINK = 2 << 20 };
 
 /* What the owner tells of itself. Byte i of its region is test_byte(i). */
 struct offer {
