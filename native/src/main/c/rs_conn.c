@@ -6,12 +6,14 @@
 /* At most 6: 7 means for ever to soft-RoCE (rxe_comp.c). */
 enum { RETRY_COUNT = 6, RNR_RETRY_COUNT = 6 };
 
+static _Atomic uint64_t last_number;
+
 int rs_conn_adopt(struct rs_endpoint *ep, struct rdma_cm_id *id, struct rs_conn **out) {
     struct rs_conn *conn = calloc(1, sizeof(*conn));
     if (!conn) return rs_fail("calloc", ENOMEM);
     conn->ep = ep;
     conn->id = id;
-    conn->number = ++ep->last_number;
+    conn->number = ++last_number;
     id->context = conn;
     LIST_INSERT_HEAD(&ep->conns, conn, link);
     *out = conn;

@@ -34,7 +34,6 @@ struct rs_endpoint {
     bool armed; /* the next completion will make the channel readable */
     int wake_fd;
     struct sockaddr_storage local; /* listen address with port 0, to connect from */
-    uint64_t last_number;
     LIST_HEAD(, rs_conn) conns;
     pthread_mutex_t regions_lock;
     LIST_HEAD(, rs_region) regions;

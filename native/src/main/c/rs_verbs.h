@@ -176,7 +176,7 @@ int rs_conn_accept(struct rs_conn *conn, const void *private_data, int private_d
                    int send_queue_depth, int initiator_depth, int responder_resources);
 int rs_conn_reject(struct rs_conn *conn, const void *private_data, int private_data_bytes);
 
-/* Never 0, never used twice by an endpoint. */
+/* Never 0, never used twice by a process. */
 uint64_t rs_conn_id(const struct rs_conn *conn);
 /* 0 without a queue pair. */
 uint32_t rs_conn_qp_number(const struct rs_conn *conn);

@@ -22,7 +22,7 @@ public final class VerbsConnection implements AutoCloseable {
         this.id = endpoint.use(() -> Native.connectionId(connection));
     }
 
-    /** Identifies it in events ({@link EventBatch#cmId}); positive, never used twice by an endpoint. */
+    /** Identifies it in events ({@link EventBatch#cmId}); positive, never used twice in this process. */
     public long id() {
         return id;
     }
