@@ -203,22 +203,30 @@ static void ipv6(void) {
     owner_stop(&owner);
 }
 
-static int listen_on(struct rdma_event_channel *channel, uint32_t ip, uint16_t *port) {
+/* NULL with errno when the address is taken. */
+static struct rdma_cm_id *listen_on(struct rdma_event_channel *channel, uint32_t ip,
+                                    uint16_t port) {
     struct rdma_cm_id *id;
     struct sockaddr_in addr = {
-        .sin_family = AF_INET, .sin_port = htobe16(*port), .sin_addr = {htobe32(ip)}};
+        .sin_family = AF_INET, .sin_port = htobe16(port), .sin_addr = {htobe32(ip)}};
     REQUIRE(rdma_create_id(channel, &id, NULL, RDMA_PS_TCP) == 0);
-    if (rdma_bind_addr(id, (struct sockaddr *)&addr) || rdma_listen(id, 1)) return errno;
-    *port = be16toh(rdma_get_src_port(id));
-    return 0;
+    if (!rdma_bind_addr(id, (struct sockaddr *)&addr) && !rdma_listen(id, 1)) return id;
+    int error = errno;
+    rdma_destroy_id(id);
+    errno = error;
+    return NULL;
 }
 
 static void one_port_on_two_addresses(void) {
     struct rdma_event_channel *channel = rdma_create_event_channel();
-    uint16_t port = 0;
-    CHECK(listen_on(channel, 0x7f000001, &port) == 0 && port != 0);
-    CHECK(listen_on(channel, 0x7f000002, &port) == 0);
-    CHECK(listen_on(channel, 0x7f000001, &port) == EADDRINUSE);
+    struct rdma_cm_id *one = listen_on(channel, 0x7f000001, 0);
+    REQUIRE(one);
+    uint16_t port = be16toh(rdma_get_src_port(one));
+    struct rdma_cm_id *two = listen_on(channel, 0x7f000002, port);
+    REQUIRE(port != 0 && two);
+    CHECK(listen_on(channel, 0x7f000001, port) == NULL && errno == EADDRINUSE);
+    CHECK(rdma_destroy_id(one) == 0 && rdma_destroy_id(two) == 0);
+    rdma_destroy_event_channel(channel);
 }
 
 static void fork_leaves_the_parent_alone(void) {

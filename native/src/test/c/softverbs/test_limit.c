@@ -65,10 +65,19 @@ static void message_too_long(void) {
     owner_stop(&owner);
 }
 
+/* 0 when the region registers, else why not. */
+static int registers(struct ibv_pd *pd, void *addr, size_t length, int access) {
+    struct ibv_mr *mr = ibv_reg_mr(pd, addr, length, access);
+    if (!mr) return errno;
+    CHECK(ibv_dereg_mr(mr) == 0);
+    return 0;
+}
+
 static void configured_devices(void) {
     setenv("SOFTVERBS_DEVICES",
            "soft0:max_qp=1,max_mr=7,max_rd_atomic=16,max_msg=65536,soft1:transport=iwarp,port=down",
            1);
+    struct owner owner = owner_start("127.0.0.1");
     struct ibv_device_attr attr;
     struct ibv_port_attr port;
     int count;
@@ -80,7 +89,6 @@ static void configured_devices(void) {
     CHECK(ibv_query_port(devices[0], 1, &port) == 0 && port.max_msg_sz == 65536);
     CHECK(devices[1]->device->transport_type == IBV_TRANSPORT_IWARP);
     CHECK(ibv_query_port(devices[1], 1, &port) == 0 && port.state == IBV_PORT_DOWN);
-    struct owner owner = owner_start("127.0.0.1");
     struct reader reader;
     reader_open(&reader, &owner, (struct options){0});
     CHECK(reader.id->verbs == devices[0]);
@@ -88,9 +96,13 @@ static void configured_devices(void) {
     struct ibv_qp_init_attr init = {
         .send_cq = reader.cq, .recv_cq = reader.cq, .qp_type = IBV_QPT_RC};
     CHECK(ibv_create_qp(reader.pd, &init) == NULL && errno == ENOMEM);
-    for (int i = 1; i < 7; i++) CHECK(ibv_reg_mr(reader.pd, reader.sink, 1, 0));
-    CHECK(ibv_reg_mr(reader.pd, reader.sink, 1, 0) == NULL && errno == ENOMEM);
+    struct ibv_mr *more[6];
+    for (int i = 0; i < 6; i++) more[i] = ibv_reg_mr(reader.pd, reader.sink, 1, 0);
+    CHECK(registers(reader.pd, reader.sink, 1, 0) == ENOMEM);
+    for (int i = 0; i < 6; i++) CHECK(ibv_dereg_mr(more[i]) == 0);
+    CHECK(registers(reader.pd, reader.sink, 1, 0) == 0);
     rdma_free_devices(devices);
+    reader_close(&reader);
     owner_stop(&owner);
 }
 
@@ -116,23 +128,25 @@ static struct ibv_pd *any_pd(void) {
 static void memlock_of_an_ordinary_user(void) {
     struct rlimit limit = {.rlim_cur = 65536, .rlim_max = 65536};
     char *memory = mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    struct ibv_mr *mr;
+    const int read = IBV_ACCESS_REMOTE_READ;
     REQUIRE(setrlimit(RLIMIT_MEMLOCK, &limit) == 0);
     struct ibv_pd *pd = any_pd();
     if (geteuid() == 0) {
-        CHECK((mr = ibv_reg_mr(pd, memory, 1 << 20, IBV_ACCESS_REMOTE_READ)) != NULL);
-        CHECK(ibv_dereg_mr(mr) == 0);
+        CHECK(registers(pd, memory, 1 << 20, read) == 0);
         REQUIRE(setgid(65534) == 0 && setuid(65534) == 0);
     }
-    CHECK(ibv_reg_mr(pd, memory, 65537, IBV_ACCESS_REMOTE_READ) == NULL && errno == ENOMEM);
-    CHECK((mr = ibv_reg_mr(pd, memory, 32768, IBV_ACCESS_REMOTE_READ)) != NULL);
-    CHECK(ibv_reg_mr(pd, memory, 32768, IBV_ACCESS_REMOTE_READ) != NULL); /* counts again */
-    CHECK(ibv_reg_mr(pd, memory, 1, IBV_ACCESS_REMOTE_READ) == NULL && errno == ENOMEM);
-    CHECK(ibv_dereg_mr(mr) == 0);
-    CHECK(ibv_reg_mr(pd, memory, 1, IBV_ACCESS_REMOTE_READ) != NULL);
+    CHECK(registers(pd, memory, 65537, read) == ENOMEM);
+    struct ibv_mr *half = ibv_reg_mr(pd, memory, 32768, read);
+    struct ibv_mr *again = ibv_reg_mr(pd, memory, 32768, read); /* the same pages count again */
+    REQUIRE(half && again);
+    CHECK(registers(pd, memory, 1, read) == ENOMEM);
+    CHECK(ibv_dereg_mr(half) == 0);
+    CHECK(registers(pd, memory, 1, read) == 0);
+    CHECK(ibv_dereg_mr(again) == 0);
     limit.rlim_cur = limit.rlim_max = 0;
     REQUIRE(setrlimit(RLIMIT_MEMLOCK, &limit) == 0);
-    CHECK(ibv_reg_mr(pd, memory, 1, IBV_ACCESS_REMOTE_READ) == NULL && errno == EPERM);
+    CHECK(registers(pd, memory, 1, read) == EPERM);
+    CHECK(ibv_dealloc_pd(pd) == 0);
 }
 
 static bool on_disk(int fd) {
@@ -149,17 +163,18 @@ static void mappings_that_register(void) {
     int read = IBV_ACCESS_REMOTE_READ, write = IBV_ACCESS_REMOTE_READ | IBV_ACCESS_LOCAL_WRITE;
     void *ro = mmap(NULL, 16384, PROT_READ, MAP_SHARED, fd, 0);
     void *rw = mmap(NULL, 16384, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    CHECK(ibv_reg_mr(pd, ro, 10000, read) != NULL);
-    CHECK(ibv_reg_mr(pd, rw, 10000, read) != NULL);
-    CHECK(ibv_reg_mr(pd, ro, 10000, write) == NULL && errno == EFAULT);
-    if (on_disk(fd)) CHECK(ibv_reg_mr(pd, rw, 10000, write) == NULL && errno == EFAULT);
-    CHECK(ibv_reg_mr(pd, ro, 12289, read) == NULL && errno == EFAULT); /* beyond the last page */
-    CHECK(ibv_reg_mr(pd, ro, 0, read) == NULL && errno == EINVAL);
-    CHECK(ibv_reg_mr(pd, ro, 1, IBV_ACCESS_REMOTE_WRITE) == NULL && errno == EINVAL);
-    CHECK(ibv_reg_mr(pd, ro, 1, read | IBV_ACCESS_ON_DEMAND) == NULL && errno == EOPNOTSUPP);
+    CHECK(registers(pd, ro, 10000, read) == 0);
+    CHECK(registers(pd, rw, 10000, read) == 0);
+    CHECK(registers(pd, ro, 10000, write) == EFAULT);
+    if (on_disk(fd)) CHECK(registers(pd, rw, 10000, write) == EFAULT);
+    CHECK(registers(pd, ro, 12289, read) == EFAULT); /* beyond the last page */
+    CHECK(registers(pd, ro, 0, read) == EINVAL);
+    CHECK(registers(pd, ro, 1, IBV_ACCESS_REMOTE_WRITE) == EINVAL);
+    CHECK(registers(pd, ro, 1, read | IBV_ACCESS_ON_DEMAND) == EOPNOTSUPP);
     setenv("SOFTVERBS_KERNEL", "6.1", 1);
-    CHECK(ibv_reg_mr(pd, ro, 10000, read) == NULL && errno == EFAULT);
-    CHECK(ibv_reg_mr(pd, rw, 10000, read) != NULL);
+    CHECK(registers(pd, ro, 10000, read) == EFAULT);
+    CHECK(registers(pd, rw, 10000, read) == 0);
+    CHECK(ibv_dealloc_pd(pd) == 0);
     unlink(path);
     close(fd);
 }
@@ -175,7 +190,8 @@ static void on_demand_paging(void) {
     CHECK(attr.odp_caps.general_caps & IBV_ODP_SUPPORT);
     CHECK(attr.odp_caps.per_transport_caps.rc_odp_caps & IBV_ODP_SUPPORT_READ);
     if (geteuid() == 0) REQUIRE(setgid(65534) == 0 && setuid(65534) == 0);
-    CHECK(ibv_reg_mr(pd, memory, 1 << 20, IBV_ACCESS_REMOTE_READ | IBV_ACCESS_ON_DEMAND) != NULL);
+    CHECK(registers(pd, memory, 1 << 20, IBV_ACCESS_REMOTE_READ | IBV_ACCESS_ON_DEMAND) == 0);
+    CHECK(ibv_dealloc_pd(pd) == 0);
 }
 
 const struct test limit_tests[] = {
