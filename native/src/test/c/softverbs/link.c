@@ -3,7 +3,6 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "softverbs.h"
@@ -59,7 +58,6 @@ static void ready(struct sv_source *source) {
 static void release(struct sv_source *source) {
     struct sv_link *link = container_of(source, struct sv_link, source);
     sv_table_unmap_peer(link->peer_table);
-    if (link->peer_pidfd >= 0) close(link->peer_pidfd);
     free(link);
 }
 
@@ -77,7 +75,6 @@ struct sv_link *sv_link_open(int fd, void *owner,
     link->on_close = on_close;
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size)) goto fail;
     link->peer_pid = peer.pid;
-    link->peer_pidfd = (int)syscall(SYS_pidfd_open, peer.pid, 0);
     if (sv_source_add(&link->source)) goto fail;
     return link;
 fail:
@@ -111,7 +108,11 @@ int sv_link_send(struct sv_link *link, const struct sv_msg *msg) {
     return n == sizeof(*msg) ? 0 : errno;
 }
 
+/*
+ * A process closes its sockets before its pid can be given to another: as long as the peer's end is
+ * open, its pid is its own.
+ */
 bool sv_link_peer_alive(const struct sv_link *link) {
-    struct pollfd died = {.fd = link->peer_pidfd, .events = POLLIN};
-    return link->peer_pidfd >= 0 && poll(&died, 1, 0) == 0;
+    struct pollfd closed = {.fd = link->source.fd, .events = POLLRDHUP};
+    return poll(&closed, 1, 0) == 0;
 }

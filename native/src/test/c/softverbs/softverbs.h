@@ -414,7 +414,6 @@ struct sv_link {
     struct sv_source source;
     bool peer_left;
     pid_t peer_pid;
-    int peer_pidfd;
     uint32_t peer_qp_num;
     const struct sv_table *peer_table;
     struct sv_qp *qp;

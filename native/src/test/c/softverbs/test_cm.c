@@ -142,7 +142,7 @@ static void destroyed_ids_give_no_events(void) {
     struct reader reader;
     struct rdma_cm_id *id;
     struct sockaddr_in addr = {.sin_family = AF_INET,
-                               .sin_port = htobe16(owner.offer.port),
+                               .sin_port = htobe16((uint16_t)owner.offer.port),
                                .sin_addr = {htobe32(INADDR_LOOPBACK)}};
     reader_open(&reader, &owner, (struct options){0});
     REQUIRE(rdma_create_id(reader.channel, &id, NULL, RDMA_PS_TCP) == 0);

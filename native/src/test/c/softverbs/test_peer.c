@@ -236,7 +236,7 @@ void owner_stop(struct owner *owner) {
 
 void reader_prepare(struct reader *reader, const struct owner *owner, struct options options) {
     struct sockaddr_storage addr =
-        address(options.ip ? options.ip : "127.0.0.1", owner->offer.port);
+        address(options.ip ? options.ip : "127.0.0.1", (uint16_t)owner->offer.port);
     *reader = (struct reader){.channel = rdma_create_event_channel()};
     REQUIRE(reader->channel);
     REQUIRE(rdma_create_id(reader->channel, &reader->id, reader, RDMA_PS_TCP) == 0);

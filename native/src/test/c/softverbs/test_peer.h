@@ -40,8 +40,7 @@ enum { REGION = 1 << 20, SINK = 2 << 20 };
 
 /* What the owner tells of itself. Byte i of its region is test_byte(i). */
 struct offer {
-    uint16_t port;
-    uint64_t addr;
+    uint64_t port, addr;
     uint32_t rkey;          /* REMOTE_READ */
     uint32_t rkey_writable; /* REMOTE_WRITE */
     uint32_t rkey_local;    /* no remote right */
