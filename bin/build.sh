@@ -1,0 +1,54 @@
+# Shared by demo, test and lab demo: builds the project, assembles Spark from Maven, submits to it. Sourced after common.sh.
+version=0.1.0-SNAPSHOT
+plugin_jar=$root/shuffle-manager/spark/target/rdma-shuffle-spark-$version.jar
+integration_jar=$root/integration/target/rdma-shuffle-integration-$version.jar
+
+# build: makes the jars, unless they are newer than every source. Tests are compiled by whoever runs them.
+build() {
+  local stamp=$root/integration/target/built
+  if [ -f "$stamp" ] && [ -f "$plugin_jar" ] && [ -f "$integration_jar" ] && [ -z "$(newer_sources "$stamp")" ]; then return; fi
+  need_packages openjdk-17-jdk-headless maven cmake make gcc libc6-dev libibverbs-dev librdmacm-dev
+  say 'building (log: integration/target/build.log)'
+  mkdir -p "$root/integration/target"
+  touch "$stamp.started"
+  (cd "$root" && mvn -q -B -pl integration -am -Dmaven.test.skip -Dspotless.check.skip package) >"$root/integration/target/build.log" 2>&1 ||
+    { tail -20 "$root/integration/target/build.log" >&2; die 'the build failed (log: integration/target/build.log)'; }
+  mv "$stamp.started" "$stamp"
+}
+
+newer_sources() {
+  find "$root"/pom.xml "$root"/{native,shuffle-manager/core,shuffle-manager/spark,integration}/pom.xml "$root"/native/{CMakeLists.txt,src} \
+    "$root"/{shuffle-manager/core,shuffle-manager/spark,integration}/src/main -newer "$1" -type f -print -quit
+}
+
+# spark_home VERSION: sets SPARK_HOME to that Spark's jars, fetched from Maven the first time. VERSION is 3.5, 4.0, 4.1 or 4.2.
+spark_home() {
+  local release
+  case $1 in
+    3.5) release=3.5.9;;
+    4.0) release=4.0.4;;
+    4.1) release=4.1.3;;
+    4.2) release=4.2.0;;
+    *) die "no Spark version '$1'";;
+  esac
+  export SPARK_HOME=$root/integration/target/spark-home-$release
+  [ ! -d "$SPARK_HOME/jars" ] || return 0
+  need_packages openjdk-17-jdk-headless maven
+  say "fetching Spark $release"
+  rm -rf "$SPARK_HOME.part"
+  mvn -q -B -f "$root/integration/src/main/spark-home/pom.xml" -Dspark.version="$release" \
+    org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies -DincludeScope=runtime \
+    -DoutputDirectory="$SPARK_HOME.part/jars" >&2 || die "could not fetch Spark $release"
+  mkdir -p "$SPARK_HOME"
+  mv "$SPARK_HOME.part/jars" "$SPARK_HOME/jars"
+  rmdir "$SPARK_HOME.part"
+}
+
+# spark_submit ARG…: what Spark's own bin/spark-submit does, in this process's place (call it in a sub-shell).
+spark_submit() {
+  local command
+  export SPARK_SCALA_VERSION=2.13
+  { read -r _; mapfile -d '' -t command; } < <(
+    java -Xmx128m -cp "$SPARK_HOME/jars/*" org.apache.spark.launcher.Main org.apache.spark.deploy.SparkSubmit "$@")
+  exec "${command[@]}"
+}

@@ -1,0 +1,84 @@
+package io.rdmashuffle.integration;
+
+import io.trino.tpcds.Table;
+import java.io.IOException;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.TreeMap;
+import org.apache.spark.sql.Row;
+import org.apache.spark.sql.SparkSession;
+import scala.Tuple2;
+
+/**
+ * Spark job that runs TPC-DS queries under the shuffle manager it is submitted with: {@code QueryJob DATA QUERIES OUT}.
+ * Leaves every row of each query and a {@link RunSummary} in OUT.
+ */
+public final class QueryJob {
+    /** Loads classes and warms the compilers, so that the first query measured does not pay for it. */
+    private static final String WARM_UP = "q3";
+
+    private final SparkSession spark;
+    private final Path out;
+    private final String manager;
+    private final ShuffleAccount account;
+
+    private QueryJob(SparkSession spark, Path out) {
+        this.spark = spark;
+        this.out = out;
+        this.manager = spark.conf().get("spark.shuffle.manager", "sort");
+        this.account = manager.equals("sort") ? new SortShuffleAccount(spark.sparkContext()) : new RdmaShuffleAccount();
+    }
+
+    public static void main(String[] args) throws IOException {
+        try (SparkSession spark = SparkSession.builder().appName("TPC-DS").getOrCreate()) {
+            TpcdsSchema.tables().forEach(table -> open(spark, table, args[0]));
+            new QueryJob(spark, Files.createDirectories(Path.of(args[2]))).run(TpcdsQuery.parse(args[1]));
+        }
+    }
+
+    private static void open(SparkSession spark, Table table, String data) {
+        String name = TpcdsSchema.name(table);
+        spark.sql("CREATE TABLE %s (%s) USING parquet LOCATION '%s/%s'"
+                .formatted(name, TpcdsSchema.ddl(table), data, name));
+    }
+
+    private void run(List<TpcdsQuery> queries) throws IOException {
+        spark.sql(TpcdsQuery.load(WARM_UP).sql()).collectAsList();
+        List<RunSummary.Query> done = new ArrayList<>();
+        for (TpcdsQuery query : queries) {
+            done.add(run(query));
+            System.out.printf(
+                    "[%d/%d] %s %s %.1f s%n",
+                    done.size(),
+                    queries.size(),
+                    query.name(),
+                    manager.equals("sort") ? "sort" : "rdma",
+                    done.get(done.size() - 1).seconds());
+        }
+        new RunSummary(spark.version(), settings(), account.executors(), done).write(out);
+    }
+
+    private RunSummary.Query run(TpcdsQuery query) throws IOException {
+        String sql = query.withTotalOrder(spark);
+        RunSummary.Traffic before = account.total();
+        long start = System.nanoTime();
+        List<Row> rows = spark.sql(sql).collectAsList();
+        double seconds = (System.nanoTime() - start) / 1e9;
+        RunSummary.Traffic traffic = account.total().minus(before);
+        ResultRows.write(ResultRows.file(out, query.name()), rows);
+        return new RunSummary.Query(query.name(), query.ordered(), rows.size(), seconds, traffic);
+    }
+
+    private Map<String, String> settings() {
+        Map<String, String> settings = new TreeMap<>();
+        for (Tuple2<String, String> setting : spark.sparkContext().getConf().getAll()) {
+            if (setting._1.matches("spark\\.(shuffle|sql|executor\\.(cores|memory))\\b.*|spark\\.master")) {
+                settings.put(setting._1, setting._2);
+            }
+        }
+        return settings;
+    }
+}
