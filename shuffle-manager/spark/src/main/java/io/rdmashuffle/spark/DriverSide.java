@@ -55,7 +55,7 @@ final class DriverSide implements AutoCloseable {
     }
 
     static ApplicationReport nothingYet() {
-        return new ApplicationReport(Map.of(), 0, 0, 0, 0, Map.of());
+        return new ApplicationReport(Map.of(), 0, 0, 0, 0, 0, Map.of());
     }
 
     @Override
@@ -88,6 +88,7 @@ final class DriverSide implements AutoCloseable {
                 totals[Counter.RDMA_BLOCKS.ordinal()],
                 totals[Counter.TCP_BYTES.ordinal()],
                 totals[Counter.TCP_BLOCKS.ordinal()],
+                directory.publishedOutputs(),
                 fallbacks);
     }
 }

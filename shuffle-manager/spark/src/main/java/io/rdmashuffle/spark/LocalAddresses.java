@@ -6,6 +6,7 @@ import java.net.InetAddress;
 import java.net.NetworkInterface;
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.Comparator;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
@@ -16,12 +17,14 @@ final class LocalAddresses {
     private LocalAddresses() {}
 
     /**
-     * The executor's own host first, then the other interfaces, loopback last: rdma_cm would take any device for loopback.
+     * The executor's own host first, then the other interfaces, IPv4 before IPv6 as Spark itself prefers; loopback last: rdma_cm would
+     * take any device for it.
      *
      * @param host what Spark calls this executor's host
      */
     static List<InetAddress> bestFirst(String host) throws IOException {
-        Set<InetAddress> found = new LinkedHashSet<>(List.of(InetAddress.getAllByName(host)));
+        List<InetAddress> own = List.of(InetAddress.getAllByName(host));
+        Set<InetAddress> found = new LinkedHashSet<>(own);
         for (NetworkInterface netInterface : Collections.list(NetworkInterface.getNetworkInterfaces())) {
             if (netInterface.isUp()) {
                 found.addAll(Collections.list(netInterface.getInetAddresses()));
@@ -29,7 +32,9 @@ final class LocalAddresses {
         }
         List<InetAddress> ordered = new ArrayList<>(found);
         ordered.removeIf(address -> address instanceof Inet6Address && address.isLinkLocalAddress());
-        ordered.sort((a, b) -> Boolean.compare(a.isLoopbackAddress(), b.isLoopbackAddress()));
+        ordered.sort(Comparator.comparing(InetAddress::isLoopbackAddress)
+                .thenComparing(address -> !own.contains(address))
+                .thenComparing(address -> address instanceof Inet6Address));
         return ordered;
     }
 }

@@ -57,8 +57,8 @@ public final class SinkPool implements AutoCloseable {
     }
 
     /** Whether a buffer of this size can ever be had. */
-    public synchronized boolean canEverHold(long bytes) {
-        return !closed && sizeClass(bytes) <= budget.maxBytes();
+    public boolean canEverHold(long bytes) {
+        return sizeClass(bytes) <= budget.maxBytes();
     }
 
     /** Registered bytes, lent and free together. */

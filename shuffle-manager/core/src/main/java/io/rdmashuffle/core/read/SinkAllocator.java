@@ -21,6 +21,8 @@ final class SinkAllocator {
         void onNoSink(String detail);
     }
 
+    private static final String CLOSED = "the process is ending";
+
     private record Waiting(long bytes, Applicant applicant, EventLoop.Timer deadline) {}
 
     private final EventLoop loop;
@@ -28,6 +30,7 @@ final class SinkAllocator {
     private final long maxWaitMillis;
     private final ArrayDeque<Waiting> queue = new ArrayDeque<>();
     private final AtomicBoolean serving = new AtomicBoolean();
+    private boolean closed;
 
     SinkAllocator(EventLoop loop, SinkPool pool, long maxWaitMillis) {
         this.loop = loop;
@@ -36,7 +39,9 @@ final class SinkAllocator {
     }
 
     void allocate(long bytes, Applicant applicant) {
-        if (!pool.canEverHold(bytes)) {
+        if (closed) {
+            applicant.onNoSink(CLOSED);
+        } else if (!pool.canEverHold(bytes)) {
             applicant.onNoSink(bytes + " bytes are more than the pool may hold");
         } else if (!queue.isEmpty() || !tryServe(bytes, applicant)) {
             queue.add(waiting(bytes, applicant));
@@ -50,10 +55,11 @@ final class SinkAllocator {
         }
     }
 
-    /** Turns away all who wait. */
+    /** Turns away all who wait and who come. */
     void close() {
+        closed = true;
         while (!queue.isEmpty()) {
-            queue.poll().applicant.onNoSink("the process is ending");
+            queue.poll().applicant.onNoSink(CLOSED);
         }
     }
 

@@ -1,0 +1,91 @@
+package io.rdmashuffle.integration
+
+import java.nio.file.{Files, Path}
+
+import scala.jdk.CollectionConverters._
+
+import org.apache.spark.{SparkContext, SparkEnv}
+
+/** What goes wrong on the way must not change an answer. */
+class FaultSuite extends RealCluster {
+
+  private def faults(script: String) = "spark.executorEnv.SOFTVERBS_FAULTS" -> script
+
+  private val retrySoon = "spark.shuffle.rdma.quarantine" -> "0ms"
+
+  private def assertFellBack(reasons: String*): Unit = {
+    val seen = report()
+    assert(seen.tcpBytes > 0, seen)
+    assert(reasons.exists(seen.fallbacks.containsKey), seen)
+  }
+
+  clusterTest("READs that fail are read again over TCP", retrySoon, faults("read every 3 status=RETRY_EXC_ERR")) { sc =>
+    assertSums(sc)
+    assertFellBack("READ_FAILED")
+  }
+
+  clusterTest(
+    "READs that never complete end by their deadline",
+    retrySoon,
+    faults("read when 3 stall"),
+    "spark.shuffle.rdma.read.timeout" -> "500ms"
+  ) { sc =>
+    assertSums(sc)
+    assertFellBack("READ_TIMEOUT")
+  }
+
+  clusterTest("a refused connection costs only speed", faults("connect when 1 reject")) { sc =>
+    assertSums(sc)
+    assertFellBack("CONNECT_REJECTED")
+  }
+
+  clusterTest("a lost connection costs only speed", retrySoon, faults("read when 2 disconnect")) { sc =>
+    assertSums(sc)
+    assertFellBack("CONNECTION_LOST", "READ_FAILED")
+  }
+
+  clusterTest("map outputs that cannot be registered are read over TCP", faults("reg_mr every 2 errno=ENOMEM")) { sc =>
+    assertSums(sc)
+    assert(report().tcpBytes > 0)
+  }
+
+  clusterTest("an executor killed in mid-reduce changes no answer", "spark.task.maxFailures" -> "8") { sc =>
+    val marker = Files.createTempDirectory("kill").resolve("killed").toString
+    val sum = (0L until 20L).sum
+    val grouped = pairs(sc, 2000, 20, 6).groupByKey(8).mapValues(_.sum)
+    val sums = grouped
+      .mapPartitions { rows =>
+        val read = rows.toList
+        FaultSuite.killOnce(marker)
+        read.iterator
+      }
+      .collect()
+      .toMap
+    assert(sums == (0 until 2000).map(_ -> sum).toMap)
+    assert(Files.exists(Path.of(marker)), "an executor must have been killed")
+    assert(report().rdmaBytes > 0)
+    assert(lostExecutors(sc) == 1)
+  }
+
+  private def lostExecutors(sc: SparkContext): Int =
+    report().executors.keySet.asScala.diff(sc.getExecutorMemoryStatusIds).size
+
+  implicit private class Executors(sc: SparkContext) {
+    def getExecutorMemoryStatusIds: collection.Set[String] =
+      sc.env.blockManager.master.getMemoryStatus.keySet.map(_.executorId)
+  }
+}
+
+object FaultSuite {
+
+  /** Ends this executor as kill -9 would, once per marker file, when it has read its share. */
+  def killOnce(marker: String): Unit =
+    if (SparkEnv.get.executorId == "0") {
+      try {
+        Files.createFile(Path.of(marker))
+        Runtime.getRuntime.halt(137)
+      } catch {
+        case _: java.nio.file.FileAlreadyExistsException => ()
+      }
+    }
+}

@@ -1,0 +1,72 @@
+package io.rdmashuffle.integration
+
+import io.rdmashuffle.spark.{ApplicationReport, RdmaShuffle, RdmaShuffleManager}
+import org.apache.spark.{SparkConf, SparkContext, SparkEnv}
+import org.scalatest.concurrent.{Signaler, ThreadSignaler, TimeLimits}
+import org.scalatest.funsuite.AnyFunSuite
+import org.scalatest.time.SpanSugar._
+
+/** Suites on a real cluster: this JVM is the driver, two more are the executors, and what one reads of the other
+  * crosses the transport, as host-local reads are off. Executors run on softverbs, which the environment of the test
+  * run puts on the library path.
+  */
+trait RealCluster extends AnyFunSuite with TimeLimits {
+
+  implicit val signaler: Signaler = ThreadSignaler
+
+  /** No RDMA device for executors, although the libraries are there. */
+  val noDevice: (String, String) = "spark.executorEnv.SOFTVERBS_DEVICES" -> ""
+
+  val required: (String, String) = "spark.shuffle.rdma.mode" -> "required"
+
+  /** A test on a cluster of its own with our shuffle manager, which may take three minutes. */
+  def clusterTest(name: String, settings: (String, String)*)(body: SparkContext => Unit): Unit =
+    test(name)(failAfter(3.minutes)(withCluster(settings: _*)(body)))
+
+  def withCluster[T](settings: (String, String)*)(body: SparkContext => T): T = {
+    val conf = new SparkConf(false)
+      .setMaster("local-cluster[2,1,1024]")
+      .setAppName(suiteName)
+      .set("spark.shuffle.manager", classOf[RdmaShuffleManager].getName)
+      .set("spark.shuffle.readHostLocalDisk", "false")
+      .setAll(settings)
+    val sc = new SparkContext(conf)
+    try {
+      org.apache.spark.TestUtils.waitUntilExecutorsUp(sc, 2, 60000)
+      body(sc)
+    } finally sc.stop()
+  }
+
+  def report(): ApplicationReport = RdmaShuffle.report()
+
+  def assertAllByRdma(): Unit = {
+    val seen = report()
+    assert(seen.rdmaBytes > 0, seen)
+    assert(seen.tcpBytes == 0, seen)
+    assert(seen.fallbacks.isEmpty, seen)
+    assert(seen.executors.values.stream.allMatch(_.rdma), seen)
+  }
+
+  /** Pairs whose sums are known: every key from 0 until keys, with every value from 0 until perKey. */
+  def pairs(sc: SparkContext, keys: Int, perKey: Int, slices: Int) =
+    sc.parallelize(0 until keys * perKey, slices).map(i => (i % keys, (i / keys).toLong))
+
+  def assertSums(sc: SparkContext, keys: Int = 2000, perKey: Int = 20): Unit = {
+    val sums = pairs(sc, keys, perKey, 6).groupByKey(5).mapValues(_.sum).collect().toMap
+    val sum = (0L until perKey.toLong).sum
+    assert(sums == (0 until keys).map(_ -> sum).toMap)
+  }
+}
+
+object RealCluster {
+
+  /** What an executor's own environment says, asked by a task. */
+  def onExecutors[T](sc: SparkContext)(ask: () => T)(implicit tag: scala.reflect.ClassTag[T]): Map[String, T] =
+    sc.parallelize(0 until 8, 8)
+      .map { _ =>
+        Thread.sleep(50) // so that both executors get some of the tasks
+        SparkEnv.get.executorId -> ask()
+      }
+      .collect()
+      .toMap
+}

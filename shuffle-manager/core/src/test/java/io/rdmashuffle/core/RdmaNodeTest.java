@@ -1,0 +1,327 @@
+package io.rdmashuffle.core;
+
+import static org.awaitility.Awaitility.await;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.rdmashuffle.core.metrics.Counter;
+import io.rdmashuffle.core.metrics.Counters;
+import io.rdmashuffle.core.metrics.FallbackReason;
+import io.rdmashuffle.core.publish.NotPublishedException;
+import io.rdmashuffle.core.read.BlockRequest;
+import java.nio.file.Path;
+import java.util.Arrays;
+import java.util.Random;
+import java.util.stream.IntStream;
+import java.util.stream.LongStream;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** Both walks between two nodes, through the real native code. */
+@Timeout(60)
+class RdmaNodeTest {
+
+    private static final String OWNER = "1";
+    private static final String READER = "2";
+
+    @TempDir
+    Path folder;
+
+    private final Counters ownerCounters = new Counters();
+    private final Counters readerCounters = new Counters();
+    private TestNodes nodes;
+
+    @BeforeEach
+    void open() throws Exception {
+        TestNodes.clearFaults();
+        nodes = new TestNodes(folder);
+    }
+
+    @AfterEach
+    void close() throws Exception {
+        nodes.close();
+    }
+
+    private static void assertNothingLent(RdmaNode node) {
+        await().until(() -> node.reader().pool().lentBytes() == 0);
+    }
+
+    @Test
+    void blocks_arrive_byte_for_byte() throws Exception {
+        RdmaNode owner = nodes.open(OWNER, ownerCounters);
+        RdmaNode reader = nodes.open(READER, readerCounters);
+        byte[] one = nodes.publish(owner, 0, 11, 100, 0, 70_000, 5);
+        byte[] two = nodes.publish(owner, 0, 12, 1, 1, 1, 1_000_000);
+
+        FetchedBlocks blocks = FetchedBlocks.fetch(reader, 0, OWNER, new long[] {11, 11, 12, 12, 11}, 0, 2, 3, 0, 1)
+                .awaitAll();
+
+        blocks.assertRead(0, one, 0, 100);
+        blocks.assertRead(1, one, 100, 70_100);
+        blocks.assertRead(2, two, 3, 1_000_003);
+        blocks.assertRead(3, two, 0, 1);
+        blocks.assertRead(4, one, 100, 100);
+        assertEquals(1, readerCounters.get(Counter.CONNECTIONS), "one connection serves all");
+        assertNothingLent(reader);
+    }
+
+    @Test
+    void a_run_of_partitions_is_one_block() throws Exception {
+        RdmaNode owner = nodes.open(OWNER, ownerCounters);
+        RdmaNode reader = nodes.open(READER, readerCounters);
+        byte[] file = nodes.publish(owner, 0, 11, 10, 20, 30, 40);
+        FetchedBlocks blocks = FetchedBlocks.fetch(
+                        reader, new BlockRequest(0, OWNER, new long[] {11}, new int[] {1}, new int[] {4}))
+                .awaitAll();
+        blocks.assertRead(0, file, 10, 100);
+    }
+
+    @Test
+    void many_small_blocks_take_few_reads() throws Exception {
+        RdmaNode owner = nodes.open(OWNER, ownerCounters);
+        RdmaNode reader = nodes.open(READER, readerCounters);
+        int maps = 300;
+        byte[][] files = new byte[maps][];
+        for (int map = 0; map < maps; map++) {
+            files[map] = nodes.publish(owner, 0, map, 50, 60, 70);
+        }
+        long[] mapIds = LongStream.range(0, 2 * maps).map(i -> i / 2).toArray();
+        int[] partitions = IntStream.range(0, 2 * maps).map(i -> 1 + i % 2).toArray();
+        FetchedBlocks blocks =
+                FetchedBlocks.fetch(reader, 0, OWNER, mapIds, partitions).awaitAll();
+        for (int i = 0; i < mapIds.length; i++) {
+            int from = partitions[i] == 1 ? 50 : 110;
+            blocks.assertRead(i, files[(int) mapIds[i]], from, from + (partitions[i] == 1 ? 60 : 70));
+        }
+        // two neighbouring blocks of a map output are one READ
+        assertEquals(maps, readerCounters.get(Counter.RDMA_READS));
+    }
+
+    @Test
+    void outputs_with_long_offset_rows_are_read_too() throws Exception {
+        RdmaNode owner = nodes.open(OWNER, ownerCounters);
+        RdmaNode reader = nodes.open(READER, readerCounters);
+        long[] lengths = LongStream.range(0, 5000).map(i -> i % 7).toArray();
+        byte[] file = nodes.publish(owner, 0, 1, lengths);
+        int[] partitions = {0, 1, 2500, 4999};
+        FetchedBlocks blocks = FetchedBlocks.fetch(reader, 0, OWNER, new long[] {1, 1, 1, 1}, partitions)
+                .awaitAll();
+        for (int i = 0; i < partitions.length; i++) {
+            long from = Arrays.stream(lengths).limit(partitions[i]).sum();
+            blocks.assertRead(i, file, from, from + lengths[partitions[i]]);
+        }
+    }
+
+    @Test
+    void what_was_not_published_falls_back_and_the_rest_is_read() throws Exception {
+        RdmaNode owner = nodes.open(OWNER, ownerCounters);
+        RdmaNode reader = nodes.open(READER, readerCounters);
+        byte[] file = nodes.publish(owner, 0, 11, 10);
+        FetchedBlocks blocks =
+                FetchedBlocks.fetch(reader, 0, OWNER, new long[] {99, 11}, 0, 0).awaitAll();
+        blocks.assertFellBack(0, FallbackReason.NOT_PUBLISHED);
+        blocks.assertRead(1, file, 0, 10);
+    }
+
+    @Test
+    void an_output_that_is_published_after_the_first_look_is_found() throws Exception {
+        RdmaNode owner = nodes.open(OWNER, ownerCounters);
+        RdmaNode reader = nodes.open(READER, readerCounters);
+        nodes.publish(owner, 0, 11, 10);
+        FetchedBlocks.fetch(reader, 0, OWNER, new long[] {11}, 0).awaitAll();
+        byte[] late = nodes.publish(owner, 0, 12, 10);
+        FetchedBlocks.fetch(reader, 0, OWNER, new long[] {12}, 0).awaitAll().assertRead(0, late, 0, 10);
+    }
+
+    @Test
+    void an_entry_of_another_executor_is_not_used() throws Exception {
+        RdmaNode owner = nodes.open(OWNER, ownerCounters);
+        RdmaNode reader = nodes.open(READER, readerCounters);
+        nodes.publish(owner, 0, 11, 10);
+        FetchedBlocks.fetch(reader, 0, "3", new long[] {11}, 0)
+                .awaitAll()
+                .assertFellBack(0, FallbackReason.NOT_PUBLISHED);
+    }
+
+    @Test
+    void beyond_the_pinned_budget_nothing_is_published_and_nothing_is_kept() throws Exception {
+        RdmaNode owner = nodes.open(OWNER, ownerCounters, "pinned.maxBytes", "1m");
+        nodes.publish(owner, 0, 11, 600_000);
+        long registered = owner.registeredBytes();
+        NotPublishedException e = assertThrows(NotPublishedException.class, () -> nodes.publish(owner, 0, 12, 600_000));
+        assertEquals(FallbackReason.OVER_BUDGET, e.reason());
+        assertEquals(registered, owner.registeredBytes());
+        assertEquals(1, nodes.directory.publishedOutputs());
+    }
+
+    @Test
+    void a_removed_shuffle_is_deregistered_and_can_no_longer_be_read() throws Exception {
+        RdmaNode owner = nodes.open(OWNER, ownerCounters);
+        RdmaNode reader = nodes.open(READER, readerCounters, "quarantine", "0ms");
+        nodes.publish(owner, 0, 11, 10);
+        byte[] other = nodes.publish(owner, 1, 21, 10);
+        FetchedBlocks.fetch(reader, 0, OWNER, new long[] {11}, 0).awaitAll();
+
+        owner.removeShuffle(0);
+
+        FetchedBlocks.fetch(reader, 0, OWNER, new long[] {11}, 0)
+                .awaitAll()
+                .assertFellBack(0, FallbackReason.READ_FAILED);
+        FetchedBlocks.fetch(reader, 1, OWNER, new long[] {21}, 0).awaitAll().assertRead(0, other, 0, 10);
+        owner.removeShuffle(1);
+        assertEquals(0, owner.registeredBytes());
+        assertThrows(NotPublishedException.class, () -> nodes.publish(owner, 0, 12, 10), "a late task");
+        assertEquals(0, owner.registeredBytes());
+    }
+
+    @Test
+    void when_the_owner_goes_its_blocks_fall_back_and_it_is_left_alone_for_a_while() throws Exception {
+        RdmaNode owner = nodes.open(OWNER, ownerCounters);
+        RdmaNode reader = nodes.open(READER, readerCounters);
+        nodes.publish(owner, 0, 11, 10);
+        FetchedBlocks.fetch(reader, 0, OWNER, new long[] {11}, 0).awaitAll();
+        owner.close();
+        await().untilAsserted(() -> FetchedBlocks.fetch(reader, 0, OWNER, new long[] {11}, 0)
+                .awaitAll()
+                .assertFellBack(0, FallbackReason.QUARANTINED));
+        assertNothingLent(reader);
+    }
+
+    @Test
+    void a_closed_reader_still_answers() throws Exception {
+        RdmaNode owner = nodes.open(OWNER, ownerCounters);
+        RdmaNode reader = nodes.open(READER, readerCounters);
+        nodes.publish(owner, 0, 11, 10);
+        FetchedBlocks.fetch(reader, 0, OWNER, new long[] {11}, 0).awaitAll();
+        reader.close();
+        FetchedBlocks.fetch(reader, 0, OWNER, new long[] {11}, 0).awaitAll().assertFellBack(0, FallbackReason.CLOSED);
+    }
+
+    @Test
+    void a_block_larger_than_the_sink_pool_falls_back() throws Exception {
+        RdmaNode owner = nodes.open(OWNER, ownerCounters);
+        RdmaNode reader = nodes.open(READER, readerCounters, "sink.maxBytes", "1m");
+        byte[] file = nodes.publish(owner, 0, 11, 2_000_000, 10);
+        FetchedBlocks blocks =
+                FetchedBlocks.fetch(reader, 0, OWNER, new long[] {11, 11}, 0, 1).awaitAll();
+        blocks.assertFellBack(0, FallbackReason.TOO_LARGE);
+        blocks.assertRead(1, file, 2_000_000, 2_000_010);
+    }
+
+    @Test
+    void a_failed_read_makes_its_blocks_fall_back_with_the_cause() throws Exception {
+        RdmaNode owner = nodes.open(OWNER, ownerCounters);
+        RdmaNode reader = nodes.open(READER, readerCounters, "quarantine", "0ms");
+        byte[] file = nodes.publish(owner, 0, 11, 10);
+        FetchedBlocks.fetch(reader, 0, OWNER, new long[] {11}, 0).awaitAll();
+        TestNodes.inject("read when 1 status=RETRY_EXC_ERR");
+        FetchedBlocks.fetch(reader, 0, OWNER, new long[] {11}, 0)
+                .awaitAll()
+                .assertFellBack(0, FallbackReason.READ_FAILED);
+        TestNodes.clearFaults();
+        FetchedBlocks.fetch(reader, 0, OWNER, new long[] {11}, 0).awaitAll().assertRead(0, file, 0, 10);
+        assertNothingLent(reader);
+    }
+
+    @Test
+    void reads_that_never_complete_end_by_their_deadline() throws Exception {
+        RdmaNode owner = nodes.open(OWNER, ownerCounters);
+        RdmaNode reader = nodes.open(READER, readerCounters, "read.timeout", "200ms");
+        nodes.publish(owner, 0, 11, 10);
+        TestNodes.inject("read when 1 stall");
+        FetchedBlocks.fetch(reader, 0, OWNER, new long[] {11}, 0)
+                .awaitAll()
+                .assertFellBack(0, FallbackReason.READ_TIMEOUT);
+        assertNothingLent(reader);
+    }
+
+    @Test
+    void a_refused_connection_makes_its_blocks_fall_back() throws Exception {
+        RdmaNode owner = nodes.open(OWNER, ownerCounters);
+        RdmaNode reader = nodes.open(READER, readerCounters);
+        nodes.publish(owner, 0, 11, 10);
+        TestNodes.inject("connect when 1 reject");
+        FetchedBlocks.fetch(reader, 0, OWNER, new long[] {11}, 0)
+                .awaitAll()
+                .assertFellBack(0, FallbackReason.CONNECT_REJECTED);
+    }
+
+    @Test
+    void a_connection_that_never_stands_ends_by_its_deadline() throws Exception {
+        RdmaNode owner = nodes.open(OWNER, ownerCounters);
+        RdmaNode reader = nodes.open(READER, readerCounters, "connect.timeout", "200ms");
+        nodes.publish(owner, 0, 11, 10);
+        TestNodes.inject("cm_event drop");
+        FetchedBlocks.fetch(reader, 0, OWNER, new long[] {11}, 0)
+                .awaitAll()
+                .assertFellBack(0, FallbackReason.CONNECT_FAILED);
+    }
+
+    @Test
+    void an_output_that_cannot_be_registered_is_not_published() throws Exception {
+        RdmaNode owner = nodes.open(OWNER, ownerCounters);
+        TestNodes.inject("reg_mr when 1 errno=ENOMEM");
+        NotPublishedException e = assertThrows(NotPublishedException.class, () -> nodes.publish(owner, 0, 11, 10));
+        assertEquals(FallbackReason.REGISTRATION_FAILED, e.reason());
+        assertEquals(0, owner.registeredBytes());
+    }
+
+    /** Random fetches under random faults: each block ends once, right or fallen back, and all memory comes home. */
+    @Test
+    void every_block_has_exactly_one_outcome_whatever_fails() throws Exception {
+        long seed = Long.getLong("test.seed", System.nanoTime());
+        System.out.println("seed " + seed + " (repeat with -Dtest.seed=" + seed + ")");
+        Random random = new Random(seed);
+        RdmaNode owner = nodes.open(OWNER, ownerCounters);
+        RdmaNode reader = nodes.open(
+                READER,
+                readerCounters,
+                "quarantine",
+                "0ms",
+                "read.timeout",
+                "300ms",
+                "sink.maxBytes",
+                "1m",
+                "sink.wait",
+                "200ms");
+        byte[][] files = new byte[20][];
+        for (int map = 0; map < files.length; map++) {
+            files[map] = nodes.publish(owner, 0, map, 1000, 0, 20_000, 300_000);
+        }
+        long[] starts = {0, 1000, 1000, 21_000, 321_000};
+        String[] faults = {
+            "", "read prob 0.05 seed 1 status=REM_ACCESS_ERR", "read prob 0.02 seed 2 stall",
+            "connect prob 0.3 seed 3 reject", "reg_mr prob 0.2 seed 4 errno=ENOMEM", "read prob 0.02 seed 5 disconnect"
+        };
+        int read = 0;
+        for (int round = 0; round < 30; round++) {
+            TestNodes.inject(faults[random.nextInt(faults.length)]);
+            FetchedBlocks[] fetches = new FetchedBlocks[4];
+            long[][] mapIds = new long[fetches.length][];
+            int[][] partitions = new int[fetches.length][];
+            for (int i = 0; i < fetches.length; i++) {
+                int blocks = 1 + random.nextInt(12);
+                mapIds[i] = random.longs(blocks, 0, files.length).toArray();
+                partitions[i] = random.ints(blocks, 0, 4).toArray();
+                fetches[i] = FetchedBlocks.fetch(reader, 0, OWNER, mapIds[i], partitions[i]);
+            }
+            for (int i = 0; i < fetches.length; i++) {
+                fetches[i].awaitAll();
+                for (int block = 0; block < mapIds[i].length; block++) {
+                    if (fetches[i].isRead(block)) {
+                        int partition = partitions[i][block];
+                        fetches[i].assertRead(
+                                block, files[(int) mapIds[i][block]], starts[partition], starts[partition + 1]);
+                        read++;
+                    }
+                }
+            }
+        }
+        assertTrue(read > 0, "some blocks must have been read");
+        assertNothingLent(reader);
+    }
+}

@@ -1,0 +1,116 @@
+package io.rdmashuffle.core;
+
+import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import io.rdmashuffle.core.config.RdmaConfig;
+import io.rdmashuffle.core.directory.Directory;
+import io.rdmashuffle.core.directory.DirectoryClient;
+import io.rdmashuffle.core.directory.DriverChannel;
+import io.rdmashuffle.core.directory.MalformedMessageException;
+import io.rdmashuffle.core.metrics.Counters;
+import io.rdmashuffle.verbs.Rdma;
+import java.io.IOException;
+import java.net.InetAddress;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.Random;
+import java.util.concurrent.CompletableFuture;
+
+/**
+ * Nodes of one application in this JVM, with a directory that answers at once. They run on softverbs, or on the real device behind
+ * the address in RDMA_SHUFFLE_TEST_ADDRESS.
+ */
+final class TestNodes implements AutoCloseable {
+
+    private static final String PREFIX = "test.";
+    private static final Path FAULTS = Path.of(System.getenv().getOrDefault("SOFTVERBS_FAULTS_FILE", "/nonexistent"));
+
+    final Directory directory = new Directory();
+    private final List<RdmaNode> nodes = new ArrayList<>();
+    private final Path folder;
+    private long incarnations = 1000;
+
+    TestNodes(Path folder) {
+        assertTrue(Rdma.isAvailable(), Rdma::unavailabilityCause);
+        this.folder = folder;
+    }
+
+    /** @param settings name, value, name, value … */
+    RdmaNode open(String executorId, Counters counters, String... settings) throws RdmaUnavailableException {
+        Map<String, String> given = new HashMap<>();
+        for (int i = 0; i < settings.length; i += 2) {
+            given.put(PREFIX + settings[i], settings[i + 1]);
+        }
+        RdmaConfig config = new RdmaConfig(PREFIX, given);
+        long incarnation = ++incarnations;
+        RdmaNode node = RdmaNode.open(
+                executorId,
+                incarnation,
+                List.of(address()),
+                new DirectoryClient(channel(), incarnation, 5000),
+                config,
+                counters);
+        nodes.add(node);
+        return node;
+    }
+
+    /** Commits a map output of random bytes, as an engine would, and publishes it. */
+    byte[] publish(RdmaNode node, int shuffleId, long mapId, long... partitionLengths) throws IOException {
+        byte[] bytes = new byte[(int) Arrays.stream(partitionLengths).sum()];
+        new Random(mapId).nextBytes(bytes);
+        Path file = folder.resolve("shuffle_" + shuffleId + "_" + mapId + "_0.data");
+        Files.write(file, bytes);
+        node.publisher().publish(shuffleId, mapId, file, partitionLengths);
+        return bytes;
+    }
+
+    /** Scripts what softverbs does wrong from now on; the language is explained in softverbs' README. */
+    static void inject(String script) throws IOException {
+        assumeTrue(System.getenv("RDMA_SHUFFLE_TEST_ADDRESS") == null, "needs softverbs: scripted faults");
+        Path next = FAULTS.resolveSibling(FAULTS.getFileName() + ".next");
+        Files.writeString(next, script);
+        Files.move(next, FAULTS, java.nio.file.StandardCopyOption.ATOMIC_MOVE);
+    }
+
+    static void clearFaults() throws IOException {
+        Files.deleteIfExists(FAULTS);
+    }
+
+    @Override
+    public void close() throws IOException {
+        clearFaults();
+        nodes.forEach(RdmaNode::close);
+    }
+
+    private DriverChannel channel() {
+        return new DriverChannel() {
+            @Override
+            public CompletableFuture<byte[]> ask(byte[] message) {
+                try {
+                    return CompletableFuture.completedFuture(directory.handle(message));
+                } catch (MalformedMessageException e) {
+                    return CompletableFuture.failedFuture(e);
+                }
+            }
+
+            @Override
+            public void send(byte[] message) {
+                ask(message);
+            }
+        };
+    }
+
+    private static InetAddress address() {
+        try {
+            return InetAddress.getByName(System.getenv().getOrDefault("RDMA_SHUFFLE_TEST_ADDRESS", "127.0.0.1"));
+        } catch (java.net.UnknownHostException e) {
+            throw new AssertionError(e);
+        }
+    }
+}

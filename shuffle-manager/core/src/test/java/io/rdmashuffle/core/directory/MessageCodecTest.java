@@ -1,0 +1,123 @@
+package io.rdmashuffle.core.directory;
+
+import static org.junit.jupiter.api.Assertions.assertArrayEquals;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.rdmashuffle.core.connection.Owner;
+import java.net.InetAddress;
+import java.net.InetSocketAddress;
+import java.util.Arrays;
+import java.util.HexFormat;
+import java.util.List;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import net.jqwik.api.constraints.IntRange;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+
+@Timeout(60)
+class MessageCodecTest {
+
+    private static final MapOutputLocation LOCATION =
+            new MapOutputLocation(300, 0x7f00_1234_5000L, 0xCAFEBABE, 70_000, 0x7f00_5678_0000L, 0x0BADF00D, 200);
+
+    private static Owner owner(String address) {
+        try {
+            return new Owner("7", 0x0102030405060708L, new InetSocketAddress(InetAddress.getByName(address), 18515));
+        } catch (java.net.UnknownHostException e) {
+            throw new AssertionError(e);
+        }
+    }
+
+    private static List<Message> messages() {
+        return List.of(
+                new Message.Hello("7", -5, owner("10.9.0.1"), "rxea", ""),
+                new Message.Hello("7", -5, owner("fe80::1"), "rxea", ""),
+                new Message.Hello("driver", 9, null, "", "no RDMA device found"),
+                new Message.Publish(4, 9, LOCATION),
+                new Message.Withdraw(4, 9, 300),
+                new Message.Ack(true),
+                new Message.Locate(4),
+                new Message.Locations(List.of(
+                        new Message.OwnedOutputs(owner("10.9.0.1"), List.of(LOCATION, LOCATION)),
+                        new Message.OwnedOutputs(owner("10.9.0.2"), List.of()))),
+                new Message.Report(77, new long[] {1, 0, Long.MAX_VALUE}));
+    }
+
+    @Test
+    void every_message_comes_back_as_it_went() throws Exception {
+        for (Message message : messages()) {
+            Message back = MessageCodec.decode(MessageCodec.encode(message));
+            if (message instanceof Message.Report report) {
+                assertArrayEquals(report.counters(), ((Message.Report) back).counters());
+            } else {
+                assertEquals(message, back);
+            }
+        }
+        assertArrayEquals(
+                new byte[] {1, 2, 3},
+                ((Message.Welcome) MessageCodec.decode(MessageCodec.encode(new Message.Welcome(new byte[] {1, 2, 3}))))
+                        .secret());
+    }
+
+    /** The wire format of version 1: a change here is a change of the version. */
+    @Test
+    void the_bytes_of_version_1_stay_as_they_are() {
+        assertEquals(
+                "011404000000000000000" + "9" + "c801" + "ac02" + "00007f0012345000" + "cafebabe" + "f0a204"
+                        + "00007f0056780000" + "0badf00d",
+                HexFormat.of().formatHex(MessageCodec.encode(new Message.Publish(4, 9, LOCATION))));
+        assertEquals("011604", HexFormat.of().formatHex(MessageCodec.encode(new Message.Ack(true))));
+    }
+
+    @Test
+    void a_map_output_costs_few_bytes() {
+        MapOutputLocation[] many = new MapOutputLocation[1000];
+        Arrays.fill(many, LOCATION);
+        int bytes = MessageCodec.encode(
+                        new Message.Locations(List.of(new Message.OwnedOutputs(owner("10.9.0.1"), List.of(many)))))
+                .length;
+        assertTrue(bytes < 32 * many.length, bytes + " bytes");
+    }
+
+    @Test
+    void another_version_is_refused_by_name() {
+        byte[] bytes = MessageCodec.encode(new Message.Ack(true));
+        bytes[0] = 2;
+        MalformedMessageException e = assertThrows(MalformedMessageException.class, () -> MessageCodec.decode(bytes));
+        assertTrue(e.getMessage().contains("version 2"), e.getMessage());
+    }
+
+    @Test
+    void keys_and_secrets_do_not_show_in_text() {
+        assertFalse(new Message.Publish(4, 9, LOCATION).toString().contains(Integer.toString(0xCAFEBABE)));
+        assertFalse(new Message.Welcome(new byte[] {42}).toString().contains("42"));
+    }
+
+    @Property(tries = 2000)
+    void damaged_bytes_are_refused_or_are_another_message(
+            @ForAll @IntRange(min = 0, max = 8) int which,
+            @ForAll @IntRange(min = 0, max = 300) int at,
+            @ForAll byte value,
+            @ForAll @IntRange(min = 0, max = 300) int length) {
+        byte[] bytes = MessageCodec.encode(messages().get(which));
+        bytes[at % bytes.length] = value;
+        try {
+            MessageCodec.decode(Arrays.copyOf(bytes, Math.min(length, bytes.length)));
+        } catch (MalformedMessageException e) {
+            assertFalse(e.getMessage().isEmpty());
+        }
+    }
+
+    @Property(tries = 2000)
+    void any_bytes_are_refused_without_harm(@ForAll byte[] bytes) {
+        try {
+            MessageCodec.decode(bytes);
+        } catch (MalformedMessageException e) {
+            assertFalse(e.getMessage().isEmpty());
+        }
+    }
+}
