@@ -75,7 +75,7 @@ public final class EventBatch {
         return buffer.getInt(COMPLETIONS);
     }
 
-    /** The id that the READ was posted with. */
+    /** The id that the READ was posted with. soft-iWARP may report the same flushed READ twice. */
     public long wrId(int i) {
         return buffer.getLong(completion(i) + WC_WR_ID);
     }

@@ -39,7 +39,8 @@ public final class VerbsConnection implements AutoCloseable {
 
     /**
      * Active side, after ROUTE_RESOLVED: creates the queue pair and asks the peer to connect. An ESTABLISHED, REJECTED,
-     * UNREACHABLE or CONNECT_ERROR event follows, within the transport's own time-out.
+     * UNREACHABLE or CONNECT_ERROR event follows, within the transport's own time-out. soft-iWARP connects its TCP socket
+     * in this call: it may block, and throws ECONNREFUSED when nobody listens.
      *
      * @param privateData at most 56 bytes for the peer; arrives zero-padded to 56 on InfiniBand and RoCE
      * @param sendQueueDepth READs that may be posted and not yet reported, 1 to {@link RdmaDevice#maxQpWr}
@@ -78,7 +79,7 @@ public final class VerbsConnection implements AutoCloseable {
 
     /**
      * Posts READs with one native call, in order. On a broken connection they may be taken and complete as
-     * {@link WcStatus#WR_FLUSH_ERR}.
+     * {@link WcStatus#WR_FLUSH_ERR}, or never (soft-iWARP): every READ needs a deadline of its own.
      *
      * @param from the first READ of the batch
      * @param count how many, at least 1
@@ -93,7 +94,10 @@ public final class VerbsConnection implements AutoCloseable {
         return call(() -> Native.post(connection, buffer, from, count));
     }
 
-    /** Ends the connection on both sides; READs under way are flushed, DISCONNECTED follows. */
+    /**
+     * Ends the connection on both sides; DISCONNECTED follows. READs under way are flushed, save on soft-iWARP, where
+     * they may never complete: see {@link #destroyQp}.
+     */
     public void disconnect() throws VerbsException {
         call(() -> Native.disconnect(connection));
     }

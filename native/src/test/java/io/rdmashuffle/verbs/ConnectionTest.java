@@ -87,7 +87,13 @@ class ConnectionTest {
     void nobody_listening_is_told() throws VerbsException {
         InetSocketAddress gone = owner.endpoint.listenAddress();
         owner.close();
-        VerbsConnection connection = reader.request(gone, new byte[0]);
+        VerbsConnection connection;
+        try {
+            connection = reader.request(gone, new byte[0]);
+        } catch (VerbsException e) {
+            assertEquals(111, e.errno()); // soft-iWARP says ECONNREFUSED at once
+            return;
+        }
         Set<CmEventType> refusals = Set.of(CmEventType.REJECTED, CmEventType.UNREACHABLE, CmEventType.CONNECT_ERROR);
         VerbsPeer.pump(() -> refusals.stream().anyMatch(type -> reader.saw(connection.id(), type)), reader);
         assertFalse(reader.saw(connection.id(), CmEventType.ESTABLISHED));
