@@ -52,6 +52,7 @@ struct sv_id {
     struct sv_id *parent; /* the listener, until the user has got the connect request */
     LIST_HEAD(, sv_id) children;
     LIST_ENTRY(sv_id) sibling;
+    LIST_ENTRY(sv_id) all;
 };
 
 struct sv_channel {

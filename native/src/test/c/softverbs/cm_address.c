@@ -148,13 +148,14 @@ static int resolve_addr(struct sv_id *id, const struct sockaddr *src, const stru
     struct sv_fault fault = sv_id_fault(id, SV_OP_RESOLVE_ADDR);
     if (fault.action == SV_ERRNO) return fault.value;
     int rc = choose_source(id, src, dst);
-    if (!rc) rc = sv_id_attach(id, &id->id.route.addr.src_addr);
     if (rc) return rc;
+    rc = sv_id_attach(id, &id->id.route.addr.src_addr);
+    if (rc && src) return rc;
     memcpy(&id->id.route.addr.dst_storage, dst, sv_addr_size(dst));
     id->state = SV_ID_RESOLVING;
     if (fault.action == SV_DROP) return 0;
-    if (fault.action == SV_ERROR) {
-        sv_cm_event(id, RDMA_CM_EVENT_ADDR_ERROR, -ETIMEDOUT);
+    if (rc || fault.action == SV_ERROR) { /* rc: the route leads to no device */
+        sv_cm_event(id, RDMA_CM_EVENT_ADDR_ERROR, rc ? -rc : -ETIMEDOUT);
     } else if (!is_local(dst)) { /* nobody answers for it */
         sv_timer_set(&id->timer, (uint64_t)timeout_ms);
     } else {

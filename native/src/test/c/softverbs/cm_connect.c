@@ -5,7 +5,7 @@
 
 #include "cm.h"
 
-enum { DREQ_TIMEOUT_MS = 69000 };
+enum { DREQ_TIMEOUT_MS = 69000, TIMEWAIT_MS = 2000 };
 
 static int fail(int error) {
     errno = error;
@@ -74,11 +74,16 @@ static void on_request(struct sv_id *id, const struct sv_cm_msg *msg) {
     sv_cm_connect_request(listener, id, msg);
 }
 
+/* Over. InfiniBand tells once more, when the queue pair's number may be used again. */
+static void enter_timewait(struct sv_id *id) {
+    id->state = SV_ID_DISCONNECTED;
+    if (!sv_is_iwarp(id->id.verbs)) sv_timer_set(&id->timer, TIMEWAIT_MS);
+}
+
 static void on_disconnect_request(struct sv_id *id) {
     if (id->state == SV_ID_DREQ_SENT) { /* both at once */
-        sv_timer_cancel(&id->timer);
         send_plain(id, SV_DREP);
-        id->state = SV_ID_DISCONNECTED;
+        enter_timewait(id);
     } else if (id->state == SV_ID_ESTABLISHED || id->state == SV_ID_REP_SENT) {
         id->state = SV_ID_DREQ_RECEIVED;
     } else {
@@ -88,8 +93,7 @@ static void on_disconnect_request(struct sv_id *id) {
 }
 
 static void disconnected(struct sv_id *id) {
-    sv_timer_cancel(&id->timer);
-    id->state = SV_ID_DISCONNECTED;
+    enter_timewait(id);
     sv_cm_event(id, RDMA_CM_EVENT_DISCONNECTED, 0);
 }
 
@@ -169,6 +173,8 @@ void sv_cm_timer(struct sv_timer *timer) {
         sv_cm_event(id, RDMA_CM_EVENT_ADDR_ERROR, -ETIMEDOUT);
     else if (id->state == SV_ID_DREQ_SENT)
         disconnected(id);
+    else if (id->state == SV_ID_DISCONNECTED)
+        sv_cm_event(id, RDMA_CM_EVENT_TIMEWAIT_EXIT, 0);
 }
 
 /* 255 asks for the most there is (as little as `otherwise`); more than the device has is an error.
@@ -310,7 +316,7 @@ int rdma_disconnect(struct rdma_cm_id *id) {
         sv_timer_set(&mine->timer, DREQ_TIMEOUT_MS);
     } else if (mine->state == SV_ID_DREQ_RECEIVED) {
         send_plain(mine, SV_DREP);
-        mine->state = SV_ID_DISCONNECTED;
+        enter_timewait(mine);
     }
     pthread_mutex_unlock(&sv_lock);
     return 0;

@@ -4,6 +4,8 @@
 
 #include "cm.h"
 
+static LIST_HEAD(, sv_id) ids;
+
 static int fail(int error) {
     errno = error;
     return -1;
@@ -22,6 +24,7 @@ struct sv_id *sv_id_create(struct rdma_event_channel *channel, void *context,
     id->hold.fire = sv_cm_release_events;
     TAILQ_INIT(&id->held);
     LIST_INIT(&id->children);
+    LIST_INSERT_HEAD(&ids, id, all);
     return id;
 }
 
@@ -36,10 +39,21 @@ void sv_id_destroy(struct sv_id *id) {
     while (!LIST_EMPTY(&id->children)) sv_id_destroy(LIST_FIRST(&id->children));
     if (id->link) sv_link_close(id->link);
     if (id->parent) LIST_REMOVE(id, sibling);
+    LIST_REMOVE(id, all);
     sv_cm_forget_events(id);
     sv_event_wait_acked(&id->events);
     free(id);
 }
+
+void sv_ids_device_removed(const struct sv_device *device) {
+    struct sv_id *id;
+    LIST_FOREACH(id, &ids, all) {
+        if (id->id.verbs && sv_device(id->id.verbs) == device)
+            sv_cm_event(id, RDMA_CM_EVENT_DEVICE_REMOVAL, 0);
+    }
+}
+
+void sv_ids_forget(void) { LIST_INIT(&ids); }
 
 int sv_id_attach(struct sv_id *id, const struct sockaddr *addr) {
     struct sv_device *device = sv_device_for(addr);
@@ -60,7 +74,9 @@ struct sv_fault sv_id_fault(struct sv_id *id, enum sv_op op) {
 int rdma_create_id(struct rdma_event_channel *channel, struct rdma_cm_id **id, void *context,
                    enum rdma_port_space ps) {
     if (!channel || ps != RDMA_PS_TCP) return fail(EINVAL); /* no synchronous mode, no datagrams */
+    pthread_mutex_lock(&sv_lock);
     struct sv_id *created = sv_id_create(channel, context, ps);
+    pthread_mutex_unlock(&sv_lock);
     if (!created) return fail(ENOMEM);
     *id = &created->id;
     return 0;

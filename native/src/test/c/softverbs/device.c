@@ -18,7 +18,7 @@ static void init_device(struct sv_device *device, const char *name, int index) {
                  .sys_image_guid = htobe64(0x0200000000000001ULL + (uint64_t)index),
                  .max_mr_size = UINT64_MAX,
                  .page_size_cap = 0xfffff000,
-                 .max_qp = SV_QP_SLOTS / 2,
+                 .max_qp = SV_MAX_QP,
                  .max_qp_wr = 1 << 16,
                  .max_sge = SV_MAX_SGE,
                  .max_sge_rd = SV_MAX_SGE,
@@ -27,7 +27,7 @@ static void init_device(struct sv_device *device, const char *name, int index) {
                  .max_mr = SV_MAX_MR,
                  .max_pd = 1 << 16,
                  .max_qp_rd_atom = 128,
-                 .max_res_rd_atom = 128 * (SV_QP_SLOTS / 2),
+                 .max_res_rd_atom = 128 * (SV_MAX_QP),
                  .max_qp_init_rd_atom = 128,
                  .atomic_cap = IBV_ATOMIC_NONE,
                  .max_pkeys = 1,
@@ -64,7 +64,7 @@ static bool set_number(struct sv_device *device, const char *name, const char *v
         int *field;
         int most;
     } options[] = {
-        {"max_qp", &device->attr.max_qp, SV_QP_SLOTS / 2},
+        {"max_qp", &device->attr.max_qp, SV_MAX_QP},
         {"max_mr", &device->attr.max_mr, SV_MAX_MR},
         {"max_cq", &device->attr.max_cq, INT32_MAX},
         {"max_cqe", &device->attr.max_cqe, INT32_MAX},

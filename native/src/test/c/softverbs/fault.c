@@ -62,7 +62,10 @@ static void kill_device(struct sv_device *device) {
     if (device->fatal) return;
     device->fatal = true;
     sv_device_event(device, IBV_EVENT_DEVICE_FATAL);
-    LIST_FOREACH(qp, &sv_qps, all) sv_qp_error(qp);
+    LIST_FOREACH(qp, &sv_qps, all) {
+        if (sv_device(qp->qp.context) == device) sv_qp_error(qp);
+    }
+    sv_ids_device_removed(device);
 }
 
 /* In the loop, where no queue pair can be in the middle of a copy. */

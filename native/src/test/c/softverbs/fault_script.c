@@ -11,26 +11,38 @@ struct name {
     int value;
 };
 
-static const struct name ops[] = {
-    {"now", SV_OP_NOW},
-    {"alloc_pd", SV_OP_ALLOC_PD},
-    {"reg_mr", SV_OP_REG_MR},
-    {"create_cq", SV_OP_CREATE_CQ},
-    {"create_qp", SV_OP_CREATE_QP},
-    {"post_send", SV_OP_POST_SEND},
-    {"post_recv", SV_OP_POST_RECV},
-    {"poll", SV_OP_POLL},
-    {"read", SV_OP_READ},
-    {"write", SV_OP_WRITE},
-    {"send", SV_OP_SEND},
-    {"bind_addr", SV_OP_BIND_ADDR},
-    {"listen", SV_OP_LISTEN},
-    {"resolve_addr", SV_OP_RESOLVE_ADDR},
-    {"resolve_route", SV_OP_RESOLVE_ROUTE},
-    {"connect", SV_OP_CONNECT},
-    {"accept", SV_OP_ACCEPT},
-    {"cm_event", SV_OP_CM_EVENT},
-    {NULL, 0},
+/* Device-wide actions go with every op; what else makes sense depends on its kind. */
+enum {
+    DEVICE = 1 << SV_PORT_DOWN | 1 << SV_PORT_UP | 1 << SV_DEVICE_FATAL,
+    CALL = DEVICE | 1 << SV_ERRNO | 1 << SV_DELAY,
+    WORK = DEVICE | 1 << SV_STATUS | 1 << SV_DROP | 1 << SV_DELAY | 1 << SV_STALL |
+           1 << SV_KILL_QP | 1 << SV_DISCONNECT,
+    STEP = CALL | 1 << SV_ERROR | 1 << SV_DROP,
+};
+
+static const struct op {
+    const char *name;
+    enum sv_op op;
+    unsigned int actions; /* bits by enum sv_action */
+} ops[] = {
+    {"now", SV_OP_NOW, DEVICE},
+    {"alloc_pd", SV_OP_ALLOC_PD, CALL},
+    {"reg_mr", SV_OP_REG_MR, CALL},
+    {"create_cq", SV_OP_CREATE_CQ, CALL},
+    {"create_qp", SV_OP_CREATE_QP, CALL},
+    {"post_send", SV_OP_POST_SEND, CALL},
+    {"post_recv", SV_OP_POST_RECV, CALL},
+    {"poll", SV_OP_POLL, CALL},
+    {"read", SV_OP_READ, WORK | 1 << SV_CORRUPT},
+    {"write", SV_OP_WRITE, WORK},
+    {"send", SV_OP_SEND, WORK},
+    {"bind_addr", SV_OP_BIND_ADDR, CALL},
+    {"listen", SV_OP_LISTEN, CALL},
+    {"resolve_addr", SV_OP_RESOLVE_ADDR, STEP},
+    {"resolve_route", SV_OP_RESOLVE_ROUTE, STEP},
+    {"connect", SV_OP_CONNECT, STEP | 1 << SV_REJECT},
+    {"accept", SV_OP_ACCEPT, STEP},
+    {"cm_event", SV_OP_CM_EVENT, DEVICE | 1 << SV_DROP | 1 << SV_DELAY},
 };
 
 static const struct name triggers[] = {
@@ -99,6 +111,13 @@ static const struct name *find(const struct name *table, const char *text) {
     return NULL;
 }
 
+static const struct op *find_op(const char *text) {
+    for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
+        if (!strcmp(ops[i].name, text)) return &ops[i];
+    }
+    return NULL;
+}
+
 static const char *value_of(const char *word, const char *key) {
     size_t length = strlen(key);
     return !strncmp(word, key, length) && word[length] == '=' ? word + length + 1 : NULL;
@@ -159,6 +178,7 @@ static bool parse_rule(char *text, struct sv_rule *rule, bool *here) {
     char *save = NULL;
     const char *process;
     const struct name *name;
+    const struct op *op;
     double seed = 1;
     char *word = strtok_r(text, " \t", &save);
     *here = true;
@@ -166,8 +186,8 @@ static bool parse_rule(char *text, struct sv_rule *rule, bool *here) {
         *here = is_this_process(process);
         word = strtok_r(NULL, " \t", &save);
     }
-    if (!word || !(name = find(ops, word))) return false;
-    rule->op = (enum sv_op)name->value;
+    if (!word || !(op = find_op(word))) return false;
+    rule->op = op->op;
     if (!(word = strtok_r(NULL, " \t", &save))) return false;
     if ((name = find(triggers, word))) {
         rule->trigger = (enum sv_trigger)name->value;
@@ -179,7 +199,8 @@ static bool parse_rule(char *text, struct sv_rule *rule, bool *here) {
         }
     }
     rule->seed = (uint64_t)seed * 2 + 1;
-    return parse_action(word, &rule->fault) && !strtok_r(NULL, " \t", &save);
+    return parse_action(word, &rule->fault) && op->actions & 1u << rule->fault.action &&
+           !strtok_r(NULL, " \t", &save);
 }
 
 /* A script with a mistake would let tests pass for want of faults. */

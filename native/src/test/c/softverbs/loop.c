@@ -120,6 +120,7 @@ static void after_fork_child(void) {
     LIST_INIT(&sv_qps);
     sv_table_forget();
     sv_mrs_forget();
+    sv_ids_forget();
     sv_contexts_forget();
     sv_devices_forget();
     sv_fault_forget();

@@ -111,7 +111,7 @@ static int pin(const struct ibv_context *context, uint64_t addr, size_t length, 
 static int publish(struct sv_mr *mr, uint64_t iova, uint32_t access) {
     struct sv_device *device = sv_device(mr->mr.context);
     if (device->fatal) return EIO;
-    if (!sv_table_own() || device->num_mr >= device->attr.max_mr) return ENOMEM;
+    if (device->num_mr >= device->attr.max_mr) return ENOMEM;
     int rc = mr->pinned ? check_memlock(mr->mr.context, mr->pinned)
                         : 0; /* again: others registered meanwhile */
     if (rc) return rc;
@@ -120,7 +120,7 @@ static int publish(struct sv_mr *mr, uint64_t iova, uint32_t access) {
                                 .va = (uintptr_t)mr->mr.addr,
                                 .pd = mr->mr.pd->handle,
                                 .access = access};
-    mr->slot = sv_table_publish_mr(&region, &mr->mr.lkey);
+    if (!(mr->slot = sv_table_publish_mr(&region, &mr->mr.lkey))) return ENOMEM;
     mr->mr.rkey = mr->mr.lkey;
     device->num_mr++;
     pinned_total += mr->pinned;

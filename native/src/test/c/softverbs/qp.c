@@ -77,10 +77,9 @@ struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init) {
     if (!rc) rc = check_init(pd, init);
     if (rc) goto fail;
     rc = ENOMEM;
-    if (!sv_table_own()) goto fail;
     if (!(qp = calloc(1, sizeof(*qp)))) goto fail;
     if (alloc_queues(qp, &init->cap)) goto fail;
-    qp->slot = sv_table_publish_qp(pd->handle);
+    if (!(qp->slot = sv_table_publish_qp(pd->handle))) goto fail;
     init_qp(qp, pd, init);
     pthread_mutex_unlock(&sv_lock);
     return &qp->qp;
@@ -100,7 +99,7 @@ int ibv_destroy_qp(struct ibv_qp *qp) {
     struct sv_qp *mine = (struct sv_qp *)qp;
     pthread_mutex_lock(&sv_lock);
     sv_qp_set_state(mine, IBV_QPS_RESET);
-    atomic_store(&mine->slot->qp_num, 0);
+    sv_table_withdraw_qp(mine->slot);
     sv_qp_wait_idle(mine);
     sv_task_cancel(&mine->task);
     sv_timer_cancel(&mine->timer);

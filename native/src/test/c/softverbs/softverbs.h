@@ -98,7 +98,12 @@ void sv_event_wait_acked(const struct sv_event_owner *owner);
 
 /* ---- table.c: what peers must know of a process, in memory shared with them ---- */
 
-enum { SV_MR_SLOTS = 1 << 17, SV_QP_SLOTS = 1 << 16, SV_MAX_MR = SV_MR_SLOTS / 2 };
+enum {
+    SV_MR_SLOTS = 1 << 17,
+    SV_QP_SLOTS = 1 << 16,
+    SV_MAX_MR = SV_MR_SLOTS / 2,
+    SV_MAX_QP = SV_QP_SLOTS / 2,
+};
 
 /* The slot of a key is key % SV_MR_SLOTS. tag = generation << 32 | key; a free slot has key 0. */
 struct sv_mr_slot {
@@ -126,9 +131,11 @@ struct sv_table *sv_table_own(void); /* NULL with errno when it cannot be made *
 int sv_table_fd(void);
 const struct sv_table *sv_table_map_peer(int fd);
 void sv_table_unmap_peer(const struct sv_table *table);
+/* NULL when the table is full, or cannot be made. */
 struct sv_mr_slot *sv_table_publish_mr(const struct sv_mr_slot *region, uint32_t *key);
 void sv_table_withdraw_mr(struct sv_mr_slot *slot);
 struct sv_qp_slot *sv_table_publish_qp(uint32_t pd);
+void sv_table_withdraw_qp(struct sv_qp_slot *slot);
 const struct sv_mr_slot *sv_table_find_mr(const struct sv_table *table, uint32_t key,
                                           uint64_t *tag);
 const struct sv_qp_slot *sv_table_find_qp(const struct sv_table *table, uint32_t qp_num);
@@ -428,6 +435,11 @@ struct sv_link *sv_link_open(int fd, void *owner,
 void sv_link_close(struct sv_link *link);
 int sv_link_send(struct sv_link *link, const struct sv_msg *msg);
 bool sv_link_peer_alive(const struct sv_link *link);
+
+/* ---- cm_id.c ---- */
+
+void sv_ids_device_removed(const struct sv_device *device);
+void sv_ids_forget(void);
 
 /* ---- send.c: SEND and RECV ---- */
 

@@ -11,6 +11,7 @@
 
 static struct sv_table *own;
 static int own_fd = -1;
+static int live_mrs, live_qps; /* at most half of the slots: free ones are found quickly */
 
 uint32_t sv_random(void) {
     uint32_t value = 0;
@@ -47,11 +48,13 @@ void sv_table_unmap_peer(const struct sv_table *table) {
 struct sv_mr_slot *sv_table_publish_mr(const struct sv_mr_slot *region, uint32_t *key) {
     struct sv_mr_slot *slot;
     uint64_t tag;
+    if (!sv_table_own() || live_mrs == SV_MAX_MR) return NULL;
     do {
         *key = sv_random();
         slot = &own->mr[*key % SV_MR_SLOTS];
         tag = atomic_load(&slot->tag);
     } while (*key == 0 || (uint32_t)tag != 0);
+    live_mrs++;
     slot->iova = region->iova;
     slot->length = region->length;
     slot->va = region->va;
@@ -62,21 +65,29 @@ struct sv_mr_slot *sv_table_publish_mr(const struct sv_mr_slot *region, uint32_t
 }
 
 void sv_table_withdraw_mr(struct sv_mr_slot *slot) {
+    live_mrs--;
     atomic_store(&slot->tag, atomic_load(&slot->tag) >> 32 << 32);
 }
 
 struct sv_qp_slot *sv_table_publish_qp(uint32_t pd) {
     struct sv_qp_slot *slot;
     uint32_t qp_num;
+    if (!sv_table_own() || live_qps == SV_MAX_QP) return NULL;
     do {
         qp_num = sv_random() & 0xffffff; /* 24 bits on the wire */
         slot = &own->qp[qp_num % SV_QP_SLOTS];
     } while (qp_num < 2 || atomic_load(&slot->qp_num) != 0); /* 0 and 1 are special QPs */
+    live_qps++;
     slot->pd = pd;
     atomic_store(&slot->state, IBV_QPS_RESET);
     atomic_store(&slot->max_dest_rd_atomic, 0);
     atomic_store(&slot->qp_num, qp_num);
     return slot;
+}
+
+void sv_table_withdraw_qp(struct sv_qp_slot *slot) {
+    live_qps--;
+    atomic_store(&slot->qp_num, 0);
 }
 
 const struct sv_mr_slot *sv_table_find_mr(const struct sv_table *table, uint32_t key,
@@ -96,4 +107,5 @@ void sv_table_forget(void) {
     if (own_fd >= 0) close(own_fd);
     own = NULL;
     own_fd = -1;
+    live_mrs = live_qps = 0;
 }

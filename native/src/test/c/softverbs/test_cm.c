@@ -7,6 +7,20 @@
 
 #include "test_peer.h"
 
+/* NULL with errno when the address is taken. */
+static struct rdma_cm_id *listen_on(struct rdma_event_channel *channel, uint32_t ip,
+                                    uint16_t port) {
+    struct rdma_cm_id *id;
+    struct sockaddr_in addr = {
+        .sin_family = AF_INET, .sin_port = htobe16(port), .sin_addr = {htobe32(ip)}};
+    REQUIRE(rdma_create_id(channel, &id, NULL, RDMA_PS_TCP) == 0);
+    if (!rdma_bind_addr(id, (struct sockaddr *)&addr) && !rdma_listen(id, 1)) return id;
+    int error = errno;
+    rdma_destroy_id(id);
+    errno = error;
+    return NULL;
+}
+
 static void depths_are_negotiated(void) {
     struct owner owner = owner_start("127.0.0.1");
     struct reader reader;
@@ -137,6 +151,17 @@ static void either_side_disconnects(void) {
     owner_stop(&owner);
 }
 
+static void timewait_ends(void) {
+    struct owner owner = owner_start("127.0.0.1");
+    struct reader reader;
+    reader_open(&reader, &owner, (struct options){0});
+    CHECK(rdma_disconnect(reader.id) == 0);
+    CHECK(take_event(reader.channel, 1000) == RDMA_CM_EVENT_DISCONNECTED);
+    CHECK(take_event(reader.channel, 4000) == RDMA_CM_EVENT_TIMEWAIT_EXIT);
+    reader_close(&reader);
+    owner_stop(&owner);
+}
+
 static void destroyed_ids_give_no_events(void) {
     struct owner owner = owner_start("127.0.0.1");
     struct reader reader;
@@ -154,6 +179,52 @@ static void destroyed_ids_give_no_events(void) {
     CHECK(rdma_get_cm_event(reader.channel, &event) == -1 && errno == EAGAIN);
     reader_close(&reader);
     owner_stop(&owner);
+}
+
+/* Connections that end with READs under way, from several threads; the sinks are freed at once. */
+static void *come_and_go(void *argument) {
+    const struct owner *owner = argument;
+    struct reader reader;
+    struct read reads[40];
+    struct ibv_wc wc;
+    for (int i = 0; i < 20 && !test_failures; i++) {
+        reader_open(&reader, owner, (struct options){0});
+        for (int j = 0; j < 40; j++)
+            reads[j] = (struct read){
+                .at = (uint64_t)j * 30000, .offset = 11, .length = 30000, .unsignaled = j % 4};
+        CHECK(reader_post(&reader, owner, reads, 40) == 0);
+        CHECK(reader_poll(&reader, &wc, 1, 5000) == 1 && wc.status == IBV_WC_SUCCESS);
+        CHECK(sink_right(&reader, 0, 11, 30000));
+        if (i % 3 == 0) CHECK(rdma_disconnect(reader.id) == 0);
+        reader_close(&reader);
+    }
+    return NULL;
+}
+
+static void many_connections_come_and_go(void) {
+    struct owner owners[2] = {owner_start("127.0.0.1"), owner_start("127.0.0.1")};
+    pthread_t threads[4];
+    for (int i = 0; i < 4; i++)
+        REQUIRE(pthread_create(&threads[i], NULL, come_and_go, &owners[i % 2]) == 0);
+    for (int i = 0; i < 4; i++) pthread_join(threads[i], NULL);
+    owner_stop(&owners[0]);
+    owner_stop(&owners[1]);
+}
+
+static void device_of_one_address(void) {
+    setenv("SOFTVERBS_DEVICES", "soft0:addr=127.0.0.2", 1);
+    struct rdma_event_channel *channel = rdma_create_event_channel();
+    struct sockaddr_in without = {
+        .sin_family = AF_INET, .sin_port = htobe16(1), .sin_addr = {htobe32(0x7f000001)}};
+    struct rdma_cm_id *id;
+    REQUIRE(rdma_create_id(channel, &id, NULL, RDMA_PS_TCP) == 0);
+    CHECK(rdma_bind_addr(id, (struct sockaddr *)&without) == -1 && errno == ENODEV);
+    CHECK(rdma_resolve_addr(id, NULL, (struct sockaddr *)&without, 100) == 0);
+    CHECK(take_event(channel, 1000) == RDMA_CM_EVENT_ADDR_ERROR);
+    CHECK(rdma_destroy_id(id) == 0);
+    CHECK((id = listen_on(channel, 0x7f000002, 0)) != NULL && id->verbs);
+    CHECK(rdma_destroy_id(id) == 0);
+    rdma_destroy_event_channel(channel);
 }
 
 static void *ack_later(void *event) {
@@ -201,20 +272,6 @@ static void ipv6(void) {
     CHECK(reader_read(&reader, &owner, 0, 64, 0) == IBV_WC_SUCCESS);
     reader_close(&reader);
     owner_stop(&owner);
-}
-
-/* NULL with errno when the address is taken. */
-static struct rdma_cm_id *listen_on(struct rdma_event_channel *channel, uint32_t ip,
-                                    uint16_t port) {
-    struct rdma_cm_id *id;
-    struct sockaddr_in addr = {
-        .sin_family = AF_INET, .sin_port = htobe16(port), .sin_addr = {htobe32(ip)}};
-    REQUIRE(rdma_create_id(channel, &id, NULL, RDMA_PS_TCP) == 0);
-    if (!rdma_bind_addr(id, (struct sockaddr *)&addr) && !rdma_listen(id, 1)) return id;
-    int error = errno;
-    rdma_destroy_id(id);
-    errno = error;
-    return NULL;
 }
 
 static void one_port_on_two_addresses(void) {
@@ -277,6 +334,9 @@ const struct test cm_tests[] = {
     {"owner_is_killed", owner_is_killed},
     {"retries_run_out", retries_run_out},
     {"either_side_disconnects", either_side_disconnects},
+    {"timewait_ends", timewait_ends},
+    {"many_connections_come_and_go", many_connections_come_and_go},
+    {"device_of_one_address", device_of_one_address},
     {"destroyed_ids_give_no_events", destroyed_ids_give_no_events},
     {"destroying_waits_for_acks", destroying_waits_for_acks},
     {"id_moves_to_another_channel", id_moves_to_another_channel},

@@ -149,6 +149,7 @@ static void script_file_is_followed(void) {
     CHECK(reader_poll(&reader, &wc, 1, 1000) == 1 && wc.status == IBV_WC_SUCCESS);
     write_script(path, "now device_fatal  ");
     CHECK(async_event(reader.id->verbs, 1000) == IBV_EVENT_DEVICE_FATAL);
+    CHECK(take_event(reader.channel, 1000) == RDMA_CM_EVENT_DEVICE_REMOVAL);
     CHECK(qp_state(reader.id->qp) == IBV_QPS_ERR);
     CHECK(ibv_reg_mr(reader.pd, reader.sink, 8, 0) == NULL && errno == EIO);
     unlink(path);
@@ -186,13 +187,10 @@ static void connect_is_late(void) {
 static void rules_are_for_one_process(void) {
     struct owner owner;
     struct reader reader;
-    setenv("SOFTVERBS_FAULTS", "proc=owner reg_mr when 9 errno=ENOMEM", 1);
-    open_with("proc=owner read status=GENERAL_ERR; proc=nobody read status=GENERAL_ERR", &reader,
-              &owner);
+    open_with("proc=serving-end read status=GENERAL_ERR; proc=no-such-end read status=GENERAL_ERR",
+              &reader, &owner);
     CHECK(reader_read(&reader, &owner, 0, 8, 0) == IBV_WC_SUCCESS);
     close_both(&reader, &owner);
-    setenv("SOFTVERBS_ROLE", "executor-1", 1);
-    fflush(stdout);
 }
 
 static void role_is_matched(void) {
@@ -235,18 +233,27 @@ static void chance_is_repeatable(void) {
     CHECK(status[0] == status[1] && WEXITSTATUS(status[0]) != 0);
 }
 
-static void bad_script_ends_the_process(void) {
+static void bad_script_ends_the_process(const char *script) {
     int status;
     fflush(stdout);
     pid_t pid = fork();
     if (pid == 0) {
-        setenv("SOFTVERBS_FAULTS", "read sometimes corrupt", 1);
+        setenv("SOFTVERBS_FAULTS", script, 1);
         freopen("/dev/null", "w", stderr);
         rdma_create_event_channel();
         _exit(0);
     }
     waitpid(pid, &status, 0);
     CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 64);
+}
+
+static void bad_scripts(void) {
+    bad_script_ends_the_process("read sometimes corrupt");
+    bad_script_ends_the_process("reed corrupt");
+    bad_script_ends_the_process("read when corrupt");
+    bad_script_ends_the_process("read corrupt twice");
+    bad_script_ends_the_process("reg_mr drop"); /* no sense */
+    bad_script_ends_the_process("reg_mr errno=ENOTHING");
 }
 
 const struct test fault_tests[] = {
@@ -266,6 +273,6 @@ const struct test fault_tests[] = {
     {"rules_are_for_one_process", rules_are_for_one_process},
     {"role_is_matched", role_is_matched},
     {"chance_is_repeatable", chance_is_repeatable},
-    {"bad_script_ends_the_process", bad_script_ends_the_process},
+    {"bad_scripts", bad_scripts},
     {NULL, NULL},
 };

@@ -157,6 +157,17 @@ static int post_receive(struct serving *serving) {
     return ibv_post_recv(serving->id->qp, &wr, &bad);
 }
 
+/* Of what the next completed receive brought. */
+static int first_byte(struct serving *serving) {
+    struct ibv_wc wc;
+    long end = now_ms() + 2000;
+    while (ibv_poll_cq(serving->cq, 1, &wc) == 0) {
+        if (now_ms() > end) return -1;
+    }
+    if (wc.status != IBV_WC_SUCCESS || wc.opcode != IBV_WC_RECV || wc.wr_id != 7) return -1;
+    return serving->received[0];
+}
+
 static int serve_command(struct serving *serving, int command) {
     switch (command) {
         case OWNER_DEREG:
@@ -171,7 +182,7 @@ static int serve_command(struct serving *serving, int command) {
         case OWNER_POST_RECV:
             return post_receive(serving);
         case OWNER_FIRST_BYTE:
-            return serving->received[0];
+            return first_byte(serving);
         case OWNER_EVENTS:
             return serving->disconnects;
         case OWNER_REJECT_NEXT:
@@ -187,7 +198,7 @@ static _Noreturn void serve(const char *ip, int control) {
     struct offer offer;
     int command;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    setenv("SOFTVERBS_ROLE", "owner", 1);
+    setenv("SOFTVERBS_ROLE", "serving-end", 1);
     serve_setup(&serving, ip, &offer);
     REQUIRE(write(control, &offer, sizeof(offer)) == sizeof(offer));
     for (;;) {
