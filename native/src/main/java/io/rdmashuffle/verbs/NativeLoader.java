@@ -16,6 +16,7 @@ final class NativeLoader {
     static final String DIRECTORY_PROPERTY = "io.rdmashuffle.native.dir";
     static final String LIBRARY = "librdmashuffle_verbs.so";
 
+    private static final String ABI_REMEDY = "use one version of rdma-shuffle on the whole class path";
     private static final String CAUSE = load();
 
     private NativeLoader() {}
@@ -49,18 +50,18 @@ final class NativeLoader {
                 return "the jar holds no " + resource + ": use a jar built for " + platform;
             }
             loadFrom(library);
-        } catch (IOException | SecurityException e) {
-            return "cannot write the native library to " + directory() + " (" + e + "): make it writable or set -D"
-                    + DIRECTORY_PROPERTY;
+        } catch (IOException | RuntimeException e) {
+            return "cannot write the native library to " + directory() + " (" + oneLine(e.toString())
+                    + "): make it writable or set -D" + DIRECTORY_PROPERTY;
         } catch (UnsatisfiedLinkError e) {
-            return "cannot load the native library from " + directory() + " (" + oneLine(e) + "): if that directory is "
-                    + "mounted noexec set -D" + DIRECTORY_PROPERTY + " to another";
+            String reason = oneLine(e.getMessage());
+            return "cannot load the native library from " + directory() + " (" + reason + "): " + loadRemedy(reason);
         }
         return disagreement();
     }
 
     private static void loadFrom(InputStream library) throws IOException {
-        Path file = Files.createTempFile(directory(), "librdmashuffle_verbs", ".so");
+        Path file = Files.createTempFile(Path.of(directory()), "librdmashuffle_verbs", ".so");
         try {
             Files.copy(library, file, StandardCopyOption.REPLACE_EXISTING);
             System.load(file.toAbsolutePath().toString());
@@ -69,8 +70,8 @@ final class NativeLoader {
         }
     }
 
-    private static Path directory() {
-        return Path.of(System.getProperty(DIRECTORY_PROPERTY, System.getProperty("java.io.tmpdir")));
+    private static String directory() {
+        return System.getProperty(DIRECTORY_PROPERTY, System.getProperty("java.io.tmpdir"));
     }
 
     /** Resource directory for Java's names of system and processor; null when there is no library for them. */
@@ -89,11 +90,9 @@ final class NativeLoader {
         try {
             return disagreement(Native.abi());
         } catch (UnsatisfiedLinkError e) {
-            return "the native library is not that of this jar (" + oneLine(e) + "): " + ABI_REMEDY;
+            return "the native library is not that of this jar (" + oneLine(e.getMessage()) + "): " + ABI_REMEDY;
         }
     }
-
-    private static final String ABI_REMEDY = "use one version of rdma-shuffle on the whole class path";
 
     /** Null when the C half says what this half expects, else one line with the first difference. */
     static String disagreement(int[] actual) {
@@ -128,7 +127,13 @@ final class NativeLoader {
         return IntStream.concat(IntStream.concat(sizes, rights), codes).toArray();
     }
 
-    private static String oneLine(Throwable error) {
-        return String.valueOf(error.getMessage()).replaceAll("\\s+", " ");
+    static String loadRemedy(String reason) {
+        return reason.contains("GLIBC_")
+                ? "it was built on a newer system, build it on this one"
+                : "if that directory is mounted noexec set -D" + DIRECTORY_PROPERTY + " to another";
+    }
+
+    private static String oneLine(String text) {
+        return String.valueOf(text).replaceAll("\\s+", " ");
     }
 }

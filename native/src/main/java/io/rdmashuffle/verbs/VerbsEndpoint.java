@@ -20,6 +20,7 @@ public final class VerbsEndpoint implements AutoCloseable {
     private final RdmaDevice device;
     private final InetSocketAddress listenAddress;
     private final ReentrantReadWriteLock lifecycle = new ReentrantReadWriteLock();
+    private volatile boolean closing; // set before the wake-up of close, so that no later poll misses it
     private boolean closed; // under lifecycle
 
     private VerbsEndpoint(long endpoint, RdmaDevice device, InetSocketAddress listenAddress) {
@@ -130,6 +131,7 @@ public final class VerbsEndpoint implements AutoCloseable {
      */
     @Override
     public void close() {
+        closing = true;
         wake();
         lifecycle.writeLock().lock();
         try {
@@ -156,7 +158,7 @@ public final class VerbsEndpoint implements AutoCloseable {
     long use(LongSupplier call) {
         lifecycle.readLock().lock();
         try {
-            if (closed) {
+            if (closing) {
                 throw new IllegalStateException(this + " is closed");
             }
             return call.getAsLong();

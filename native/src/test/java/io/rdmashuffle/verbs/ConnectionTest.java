@@ -6,8 +6,11 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.net.NetworkInterface;
 import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 import java.util.Set;
@@ -97,6 +100,18 @@ class ConnectionTest {
         Set<CmEventType> refusals = Set.of(CmEventType.REJECTED, CmEventType.UNREACHABLE, CmEventType.CONNECT_ERROR);
         VerbsPeer.pump(() -> refusals.stream().anyMatch(type -> reader.saw(connection.id(), type)), reader);
         assertFalse(reader.saw(connection.id(), CmEventType.ESTABLISHED));
+    }
+
+    @Test
+    void ipv6_addresses_work_too() throws Exception {
+        TestDevice.requireSoftverbs("the test address of another device may have no IPv6 sister");
+        InetAddress address = InetAddress.getByName("::1");
+        assumeTrue(NetworkInterface.getByInetAddress(address) != null, "no IPv6 here");
+        try (VerbsPeer one = new VerbsPeer(address);
+                VerbsPeer other = new VerbsPeer(address)) {
+            assertEquals(address, one.endpoint.listenAddress().getAddress());
+            assertTrue(one.connect(other).qpNumber() > 0);
+        }
     }
 
     @Test

@@ -108,6 +108,30 @@ class EndpointTest {
         assertTrue(poll.isDone() || poll.get(30, TimeUnit.SECONDS) == 0);
     }
 
+    @Test
+    void closing_ends_a_loop_wherever_it_is() throws Exception {
+        for (int i = 0; i < 100; i++) {
+            VerbsEndpoint endpoint = open();
+            CompletableFuture<Void> loop = CompletableFuture.runAsync(() -> pollUntilClosed(endpoint));
+            endpoint.wake();
+            endpoint.close();
+            loop.get(30, TimeUnit.SECONDS);
+        }
+    }
+
+    private static void pollUntilClosed(VerbsEndpoint endpoint) {
+        EventBatch out = new EventBatch(1, 1);
+        try {
+            while (true) {
+                endpoint.poll(out, FOREVER);
+            }
+        } catch (VerbsException e) {
+            throw new AssertionError(e);
+        } catch (IllegalStateException closed) {
+            return;
+        }
+    }
+
     private CompletableFuture<Integer> pollInBackground(VerbsEndpoint endpoint) {
         Thread[] poller = new Thread[1];
         CompletableFuture<Integer> result = new CompletableFuture<>();

@@ -62,6 +62,12 @@ class LibraryTest {
     }
 
     @Test
+    void a_library_that_does_not_load_has_the_remedy_of_its_reason() {
+        assertTrue(NativeLoader.loadRemedy("version `GLIBC_2.34' not found").contains("build it on this one"));
+        assertTrue(NativeLoader.loadRemedy("failed to map segment").contains(NativeLoader.DIRECTORY_PROPERTY));
+    }
+
+    @Test
     void there_are_libraries_for_linux_on_two_processors() {
         assertEquals("linux-x86_64", NativeLoader.platform("Linux", "amd64"));
         assertEquals("linux-aarch64", NativeLoader.platform("Linux", "aarch64"));

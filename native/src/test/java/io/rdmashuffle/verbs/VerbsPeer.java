@@ -2,6 +2,7 @@ package io.rdmashuffle.verbs;
 
 import static org.junit.jupiter.api.Assertions.fail;
 
+import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -32,8 +33,12 @@ final class VerbsPeer implements AutoCloseable {
     record CmEvent(long id, CmEventType type, int status, int initiatorDepth, byte[] privateData) {}
 
     VerbsPeer() throws VerbsException {
+        this(TestDevice.address());
+    }
+
+    VerbsPeer(InetAddress address) throws VerbsException {
         TestDevice.require();
-        endpoint = VerbsEndpoint.open(TestDevice.address(), 16, 4 * SEND_QUEUE_DEPTH);
+        endpoint = VerbsEndpoint.open(address, 16, 4 * SEND_QUEUE_DEPTH);
     }
 
     /** From now on connection requests are accepted with this private data. */
