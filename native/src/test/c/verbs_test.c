@@ -309,7 +309,7 @@ static void memory_that_cannot_be_had_is_named(void) {
     assert(rs_map_file(name, false, &address, &length) == -ENOENT &&
            !strcmp(rs_last_step(), "open"));
     assert(rs_map_file("/tmp", false, &address, &length) == -EINVAL);
-    assert(rs_allocate(UINT64_MAX / 2, &address) == -ENOMEM && !strcmp(rs_last_step(), "mmap"));
+    assert(rs_allocate(UINT64_MAX / 2, &address) < 0 && !strcmp(rs_last_step(), "mmap"));
 
     struct peer peer = open_peer();
     struct rs_region *region;
