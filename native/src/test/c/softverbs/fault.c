@@ -11,6 +11,7 @@ enum { FILE_CHECK_MS = 50, MAX_SCRIPT = 65536 };
 static struct sv_rules rules = SLIST_HEAD_INITIALIZER(rules);
 static atomic_bool active; /* looked at without the lock on the fast path */
 static struct sv_timer file_timer;
+static const char *fault_file; /* SOFTVERBS_FAULTS_FILE; NULL without */
 static struct timespec file_time;
 static unsigned int device_actions; /* bits by enum sv_action, for device_task to do */
 static void hit_devices(struct sv_task *task);
@@ -85,11 +86,14 @@ static bool is_device_action(enum sv_action action) {
     return action == SV_PORT_DOWN || action == SV_PORT_UP || action == SV_DEVICE_FATAL;
 }
 
+static void load_file(void);
+
 /* All rules of the op count; the first one that fires decides. */
 struct sv_fault sv_fault_hit(enum sv_op op) {
     struct sv_fault fault = {.action = SV_NONE};
     struct sv_rule *rule;
     if (!atomic_load(&active)) return fault;
+    load_file(); /* at every op, so that a test's next step meets the rules it has just written */
     SLIST_FOREACH(rule, &rules, link) {
         if (rule->op == op && fires(rule) && fault.action == SV_NONE) fault = rule->fault;
     }
@@ -111,34 +115,44 @@ int sv_fault_call(enum sv_op op) {
 static void load(const char *script) {
     drop_rules();
     sv_rules_parse(&rules, script);
-    atomic_store(&active, !SLIST_EMPTY(&rules));
+    atomic_store(&active, fault_file || !SLIST_EMPTY(&rules));
     sv_fault_hit(SV_OP_NOW);
 }
 
-static void load_file(const char *path) {
-    char script[MAX_SCRIPT];
-    struct stat file;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0) return;
-    if (!fstat(fd, &file) &&
-        (file.st_mtim.tv_sec != file_time.tv_sec || file.st_mtim.tv_nsec != file_time.tv_nsec)) {
-        ssize_t n = read(fd, script, sizeof(script) - 1);
-        script[n > 0 ? n : 0] = '\0';
-        file_time = file.st_mtim;
-        load(script);
-    }
-    close(fd);
+static bool same_time(struct timespec a, struct timespec b) {
+    return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
 }
 
+/* A file that is gone is an empty script. */
+static void load_file(void) {
+    char script[MAX_SCRIPT];
+    struct stat file = {0};
+    ssize_t n = 0;
+    int fd;
+    if (!fault_file) return;
+    fd = open(fault_file, O_RDONLY | O_CLOEXEC);
+    if (fd >= 0 && fstat(fd, &file)) goto out;
+    if (same_time(file.st_mtim, file_time)) goto out;
+    if (fd >= 0) n = read(fd, script, sizeof(script) - 1);
+    script[n > 0 ? n : 0] = '\0';
+    file_time = file.st_mtim;
+    load(script);
+out:
+    if (fd >= 0) close(fd);
+}
+
+/* For rules that wait for no op. */
 static void check_file(struct sv_timer *timer) {
-    load_file(getenv("SOFTVERBS_FAULTS_FILE"));
+    load_file();
     sv_timer_set(timer, FILE_CHECK_MS);
 }
 
 void sv_fault_start(void) {
     const char *script = getenv("SOFTVERBS_FAULTS");
+    fault_file = getenv("SOFTVERBS_FAULTS_FILE");
     if (script) load(script);
-    if (!getenv("SOFTVERBS_FAULTS_FILE")) return;
+    if (!fault_file) return;
+    atomic_store(&active, true);
     file_timer = (struct sv_timer){.fire = check_file};
     check_file(&file_timer);
 }

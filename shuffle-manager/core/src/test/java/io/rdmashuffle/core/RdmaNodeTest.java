@@ -18,11 +18,9 @@ import java.util.stream.LongStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Both walks between two nodes, through the real native code. */
-@Timeout(60)
 class RdmaNodeTest {
 
     private static final String OWNER = "1";

@@ -60,7 +60,7 @@ public final class RdmaConfig {
     public static final Setting<Long> CONNECT_TIMEOUT_MILLIS = declare(
             "connect.timeout",
             "time",
-            "5s",
+            "10s",
             "10ms to 10min",
             "Longest time for each step of a connection: address, route, handshake.",
             text -> millis(text, 10));

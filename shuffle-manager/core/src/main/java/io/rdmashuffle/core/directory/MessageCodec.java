@@ -1,9 +1,11 @@
 package io.rdmashuffle.core.directory;
 
 import com.esotericsoftware.kryo.Kryo;
+import com.esotericsoftware.kryo.Registration;
 import com.esotericsoftware.kryo.Serializer;
 import com.esotericsoftware.kryo.io.Input;
 import com.esotericsoftware.kryo.io.Output;
+import com.esotericsoftware.kryo.util.DefaultClassResolver;
 import io.rdmashuffle.core.connection.Owner;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -55,8 +57,16 @@ public final class MessageCodec {
         throw new MalformedMessageException("not a message of rdma-shuffle", null);
     }
 
+    /** Kryo looks a class up by a name in the bytes before it minds that registration is required: no name is ever looked up here. */
+    private static final class IdsOnly extends DefaultClassResolver {
+        @Override
+        protected Registration readName(Input input) {
+            throw new IllegalArgumentException("a class by name");
+        }
+    }
+
     private static Kryo newKryo() {
-        Kryo kryo = new Kryo();
+        Kryo kryo = new Kryo(new IdsOnly(), null);
         kryo.setRegistrationRequired(true);
         kryo.setReferences(false);
         int id = FIRST_ID;

@@ -10,9 +10,7 @@ import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
 import net.jqwik.api.constraints.IntRange;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.Timeout;
 
-@Timeout(60)
 class MembershipProofTest {
 
     private static final MembershipProof OURS = new MembershipProof("our secret".getBytes());
