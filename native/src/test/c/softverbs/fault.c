@@ -11,8 +11,8 @@ enum { FILE_CHECK_MS = 50, MAX_SCRIPT = 65536 };
 static struct sv_rules rules = SLIST_HEAD_INITIALIZER(rules);
 static atomic_bool active; /* looked at without the lock on the fast path */
 static struct sv_timer file_timer;
-static const char *fault_file; /* SOFTVERBS_FAULTS_FILE; NULL without */
-static struct timespec file_time;
+static const char *fault_file;      /* SOFTVERBS_FAULTS_FILE; NULL without */
+static struct stat last_file;       /* as it was when last read */
 static unsigned int device_actions; /* bits by enum sv_action, for device_task to do */
 static void hit_devices(struct sv_task *task);
 static struct sv_task device_task = {.run = hit_devices};
@@ -119,26 +119,25 @@ static void load(const char *script) {
     sv_fault_hit(SV_OP_NOW);
 }
 
-static bool same_time(struct timespec a, struct timespec b) {
-    return a.tv_sec == b.tv_sec && a.tv_nsec == b.tv_nsec;
+static bool changed(const struct stat *file) {
+    return file->st_mtim.tv_sec != last_file.st_mtim.tv_sec ||
+           file->st_mtim.tv_nsec != last_file.st_mtim.tv_nsec ||
+           file->st_size != last_file.st_size || file->st_ino != last_file.st_ino;
 }
 
 /* A file that is gone is an empty script. */
 static void load_file(void) {
     char script[MAX_SCRIPT];
-    struct stat file = {0};
-    ssize_t n = 0;
-    int fd;
+    struct stat file;
     if (!fault_file) return;
-    fd = open(fault_file, O_RDONLY | O_CLOEXEC);
-    if (fd >= 0 && fstat(fd, &file)) goto out;
-    if (same_time(file.st_mtim, file_time)) goto out;
-    if (fd >= 0) n = read(fd, script, sizeof(script) - 1);
-    script[n > 0 ? n : 0] = '\0';
-    file_time = file.st_mtim;
-    load(script);
-out:
+    if (stat(fault_file, &file)) file = (struct stat){0};
+    if (!changed(&file)) return;
+    last_file = file;
+    int fd = open(fault_file, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? 0 : read(fd, script, sizeof(script) - 1);
     if (fd >= 0) close(fd);
+    script[n > 0 ? n : 0] = '\0';
+    load(script);
 }
 
 /* For rules that wait for no op. */
@@ -162,5 +161,5 @@ void sv_fault_forget(void) {
     atomic_store(&active, false);
     device_actions = 0;
     device_task.queued = false;
-    file_time = (struct timespec){0};
+    last_file = (struct stat){0};
 }

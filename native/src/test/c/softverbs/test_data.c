@@ -35,7 +35,7 @@ static void chain_with_one_signal(void) {
                                  .length = (uint32_t)(i * 37 % 8000) + 1,
                                  .unsignaled = i < 100};
     CHECK(reader_post(&reader, &owner, reads, 101) == 0);
-    CHECK(reader_poll(&reader, wc, 1, 2000) == 1);
+    CHECK(reader_poll(&reader, wc, 1, SOON_MS) == 1);
     CHECK(wc[0].wr_id == 100 && wc[0].status == IBV_WC_SUCCESS);
     CHECK(wc[0].opcode == IBV_WC_RDMA_READ && wc[0].byte_len == reads[100].length);
     for (int i = 0; i < 101; i++)
@@ -59,7 +59,7 @@ static void two_sinks_of_one_read(void) {
                                    .send_flags = IBV_SEND_SIGNALED,
                                    .wr.rdma = {owner.offer.addr + 77, owner.offer.rkey}};
     CHECK(ibv_post_send(reader.id->qp, &wr, &bad) == 0);
-    CHECK(reader_poll(&reader, &wc, 1, 2000) == 1 && wc.status == IBV_WC_SUCCESS);
+    CHECK(reader_poll(&reader, &wc, 1, SOON_MS) == 1 && wc.status == IBV_WC_SUCCESS);
     CHECK(sink_right(&reader, 5, 77, 100) && sink_right(&reader, 5000, 177, 900));
     reader_close(&reader);
     owner_stop(&owner);
@@ -74,15 +74,14 @@ static void refused_with(struct owner *owner, uint32_t rkey, uint64_t offset, ui
                             {.length = 512, .unsignaled = true}};
     reader_open(&reader, owner, (struct options){0});
     CHECK(reader_post(&reader, owner, reads, 3) == 0);
-    CHECK(reader_poll(&reader, wc, 3, 2000) == 3);
+    CHECK(reader_poll(&reader, wc, 3, SOON_MS) == 3);
     CHECK(wc[0].wr_id == 0 && wc[0].status == IBV_WC_SUCCESS);
     CHECK(wc[1].wr_id == 1 && wc[1].status == IBV_WC_REM_ACCESS_ERR);
     CHECK(wc[2].wr_id == 2 && wc[2].status == IBV_WC_WR_FLUSH_ERR);
     CHECK(qp_state(reader.id->qp) == IBV_QPS_ERR);
-    usleep(20000);
-    CHECK(owner_do(owner, OWNER_QP_STATE) == IBV_QPS_ERR);
+    CHECK(owner_says(owner, OWNER_QP_STATE, IBV_QPS_ERR));
     CHECK(reader_post(&reader, owner, reads, 1) == 0); /* accepted, and flushed */
-    CHECK(reader_poll(&reader, wc, 1, 2000) == 1 && wc[0].status == IBV_WC_WR_FLUSH_ERR);
+    CHECK(reader_poll(&reader, wc, 1, SOON_MS) == 1 && wc[0].status == IBV_WC_WR_FLUSH_ERR);
     reader_close(&reader);
 }
 
@@ -127,8 +126,7 @@ static void sink_must_be_writable(void) {
     reader.mr = ibv_reg_mr(reader.pd, reader.sink, 4096, IBV_ACCESS_REMOTE_READ);
     CHECK(reader_read(&reader, &owner, 0, 64, 0) == IBV_WC_LOC_PROT_ERR);
     CHECK(reader.sink[0] == 0);
-    usleep(20000);
-    CHECK(owner_do(&owner, OWNER_QP_STATE) == IBV_QPS_RTS); /* the owner never heard of it */
+    CHECK(owner_says(&owner, OWNER_QP_STATE, IBV_QPS_RTS)); /* the owner never heard of it */
     CHECK(ibv_dereg_mr(reader.mr) == 0);
     reader.mr = good;
     reader_close(&reader);
@@ -148,7 +146,7 @@ static void sink_deregistered(void) {
         REQUIRE(reader_post(&reader, &owner, &read, 1) == 0);
         CHECK(ibv_dereg_mr(reader.mr) == 0);
         memset(reader.sink, 0xee, REGION);
-        CHECK(reader_poll(&reader, &wc, 1, 2000) == 1);
+        CHECK(reader_poll(&reader, &wc, 1, SOON_MS) == 1);
         for (int at = 0; at < REGION; at += 4096) CHECK(reader.sink[at] == 0xee);
         if (wc.status != IBV_WC_SUCCESS) break;
     }
@@ -185,7 +183,7 @@ static enum ibv_wc_status post_one(struct reader *reader, struct ibv_send_wr *wr
     struct ibv_send_wr *bad;
     struct ibv_wc wc;
     if (ibv_post_send(reader->id->qp, wr, &bad)) return IBV_WC_GENERAL_ERR;
-    return reader_poll(reader, &wc, 1, 2000) == 1 ? wc.status : IBV_WC_GENERAL_ERR;
+    return reader_poll(reader, &wc, 1, SOON_MS) == 1 ? wc.status : IBV_WC_GENERAL_ERR;
 }
 
 static void send_and_receive(void) {
@@ -205,7 +203,7 @@ static void send_and_receive(void) {
     memset(reader.sink, 44, 32);                  /* inline: taken at the post already */
     CHECK(reader_poll(&reader, &wc, 1, 50) == 0); /* waits for a receive, retried for ever */
     CHECK(owner_do(&owner, OWNER_POST_RECV) == 0);
-    CHECK(reader_poll(&reader, &wc, 1, 2000) == 1 && wc.status == IBV_WC_SUCCESS);
+    CHECK(reader_poll(&reader, &wc, 1, SOON_MS) == 1 && wc.status == IBV_WC_SUCCESS);
     CHECK(owner_do(&owner, OWNER_FIRST_BYTE) == 43);
     reader_close(&reader);
     owner_stop(&owner);
@@ -275,16 +273,16 @@ static void one_event_per_arming(void) {
     reader_open(&reader, &owner, (struct options){0});
     CHECK(ibv_req_notify_cq(reader.cq, 0) == 0);
     CHECK(reader_post(&reader, &owner, reads, 3) == 0);
-    CHECK(completion_event(&reader, 2000) == 1);
-    CHECK(reader_poll(&reader, wc, 3, 2000) == 3);
+    CHECK(completion_event(&reader, SOON_MS) == 1);
+    CHECK(reader_poll(&reader, wc, 3, SOON_MS) == 3);
     CHECK(completion_event(&reader, 20) == 0);
     CHECK(reader_post(&reader, &owner, reads, 3) == 0); /* not armed */
     CHECK(completion_event(&reader, 50) == 0);
     CHECK(ibv_req_notify_cq(reader.cq, 0) == 0); /* the old ones do not count */
     CHECK(completion_event(&reader, 50) == 0);
-    CHECK(reader_poll(&reader, wc, 3, 2000) == 3);
+    CHECK(reader_poll(&reader, wc, 3, SOON_MS) == 3);
     CHECK(reader_read(&reader, &owner, 0, 8, 0) == IBV_WC_SUCCESS);
-    CHECK(completion_event(&reader, 2000) == 1);
+    CHECK(completion_event(&reader, SOON_MS) == 1);
     reader_close(&reader);
     owner_stop(&owner);
 }

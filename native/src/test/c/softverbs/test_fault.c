@@ -32,7 +32,7 @@ static void calls_fail(void) {
     CHECK(reader_post(&reader, &owner, &read, 1) == EIO);
     CHECK(reader_post(&reader, &owner, &read, 1) == 0);
     CHECK(ibv_poll_cq(reader.cq, 1, &wc) < 0);
-    CHECK(reader_poll(&reader, &wc, 1, 1000) == 1);
+    CHECK(reader_poll(&reader, &wc, 1, SOON_MS) == 1);
     close_both(&reader, &owner);
 }
 
@@ -43,7 +43,7 @@ static void read_fails_with_status(void) {
     struct ibv_wc wc[4];
     open_with("read when 3 status=RETRY_EXC_ERR", &reader, &owner);
     CHECK(reader_post(&reader, &owner, reads, 4) == 0);
-    CHECK(reader_poll(&reader, wc, 4, 1000) == 4);
+    CHECK(reader_poll(&reader, wc, 4, SOON_MS) == 4);
     CHECK(wc[1].status == IBV_WC_SUCCESS && wc[2].status == IBV_WC_RETRY_EXC_ERR);
     CHECK(wc[3].status == IBV_WC_WR_FLUSH_ERR);
     close_both(&reader, &owner);
@@ -64,12 +64,12 @@ static void completion_is_lost(void) {
 static void read_is_late(void) {
     struct owner owner;
     struct reader reader;
-    open_with("read every 2 delay=100", &reader, &owner);
+    open_with("read every 2 delay=400", &reader, &owner);
     long start = now_ms();
     CHECK(reader_read(&reader, &owner, 0, 8, 0) == IBV_WC_SUCCESS);
-    CHECK(now_ms() - start < 90);
+    CHECK(now_ms() - start < 400);
     CHECK(reader_read(&reader, &owner, 0, 8, 0) == IBV_WC_SUCCESS);
-    CHECK(now_ms() - start >= 100);
+    CHECK(now_ms() - start >= 400);
     close_both(&reader, &owner);
 }
 
@@ -92,7 +92,7 @@ static void stalls_until_disconnect(void) {
     CHECK(reader_post(&reader, &owner, reads, 2) == 0);
     CHECK(reader_poll(&reader, wc, 2, 100) == 0);
     CHECK(rdma_disconnect(reader.id) == 0);
-    CHECK(reader_poll(&reader, wc, 2, 1000) == 2 && wc[0].status == IBV_WC_WR_FLUSH_ERR);
+    CHECK(reader_poll(&reader, wc, 2, SOON_MS) == 2 && wc[0].status == IBV_WC_WR_FLUSH_ERR);
     close_both(&reader, &owner);
 }
 
@@ -102,9 +102,8 @@ static void connection_breaks(void) {
     struct read read = {.length = 8};
     open_with("read when 1 disconnect", &reader, &owner);
     CHECK(reader_post(&reader, &owner, &read, 1) == 0);
-    CHECK(take_event(reader.channel, 1000) == RDMA_CM_EVENT_DISCONNECTED);
-    usleep(20000);
-    CHECK(owner_do(&owner, OWNER_EVENTS) == 1);
+    CHECK(take_event(reader.channel, SOON_MS) == RDMA_CM_EVENT_DISCONNECTED);
+    CHECK(owner_says(&owner, OWNER_EVENTS, 1));
     close_both(&reader, &owner);
 }
 
@@ -114,7 +113,7 @@ static void queue_pair_dies(void) {
     open_with("read when 2 kill_qp", &reader, &owner);
     CHECK(reader_read(&reader, &owner, 0, 8, 0) == IBV_WC_SUCCESS);
     CHECK(reader_read(&reader, &owner, 0, 8, 0) == IBV_WC_WR_FLUSH_ERR);
-    CHECK(async_event(reader.id->verbs, 1000) == IBV_EVENT_QP_FATAL);
+    CHECK(async_event(reader.id->verbs, SOON_MS) == IBV_EVENT_QP_FATAL);
     close_both(&reader, &owner);
 }
 
@@ -140,16 +139,16 @@ static void script_file_is_followed(void) {
     reader_open(&reader, &owner, (struct options){0});
     CHECK(reader_read(&reader, &owner, 0, 8, 0) == IBV_WC_SUCCESS);
     write_script(path, "now port_down");
-    CHECK(async_event(reader.id->verbs, 1000) == IBV_EVENT_PORT_ERR);
+    CHECK(async_event(reader.id->verbs, SOON_MS) == IBV_EVENT_PORT_ERR);
     CHECK(ibv_query_port(reader.id->verbs, 1, &port) == 0 && port.state == IBV_PORT_DOWN);
     CHECK(reader_post(&reader, &owner, &read, 1) == 0);
     CHECK(reader_poll(&reader, &wc, 1, 50) == 0);
     write_script(path, "now port_up\n");
-    CHECK(async_event(reader.id->verbs, 1000) == IBV_EVENT_PORT_ACTIVE);
-    CHECK(reader_poll(&reader, &wc, 1, 1000) == 1 && wc.status == IBV_WC_SUCCESS);
+    CHECK(async_event(reader.id->verbs, SOON_MS) == IBV_EVENT_PORT_ACTIVE);
+    CHECK(reader_poll(&reader, &wc, 1, SOON_MS) == 1 && wc.status == IBV_WC_SUCCESS);
     write_script(path, "now device_fatal  ");
-    CHECK(async_event(reader.id->verbs, 1000) == IBV_EVENT_DEVICE_FATAL);
-    CHECK(take_event(reader.channel, 1000) == RDMA_CM_EVENT_DEVICE_REMOVAL);
+    CHECK(async_event(reader.id->verbs, SOON_MS) == IBV_EVENT_DEVICE_FATAL);
+    CHECK(take_event(reader.channel, SOON_MS) == RDMA_CM_EVENT_DEVICE_REMOVAL);
     CHECK(qp_state(reader.id->qp) == IBV_QPS_ERR);
     CHECK(ibv_reg_mr(reader.pd, reader.sink, 8, 0) == NULL && errno == EIO);
     unlink(path);
@@ -201,7 +200,7 @@ static void role_is_matched(void) {
     struct read read = {.length = 8};
     struct ibv_wc wc;
     CHECK(reader_post(&reader, &owner, &read, 1) == 0);
-    CHECK(reader_poll(&reader, &wc, 1, 1000) == 1 && wc.status == IBV_WC_GENERAL_ERR);
+    CHECK(reader_poll(&reader, &wc, 1, SOON_MS) == 1 && wc.status == IBV_WC_GENERAL_ERR);
     close_both(&reader, &owner);
 }
 

@@ -20,9 +20,9 @@ static void send_queue_is_full(void) {
     CHECK(reader_post(&reader, &owner, reads, 6) == ENOMEM); /* four are taken */
     usleep(50000);
     CHECK(reader_post(&reader, &owner, reads, 1) == ENOMEM); /* done, but not polled yet */
-    CHECK(reader_poll(&reader, &wc, 1, 2000) == 1 && wc.wr_id == 3);
+    CHECK(reader_poll(&reader, &wc, 1, SOON_MS) == 1 && wc.wr_id == 3);
     CHECK(reader_post(&reader, &owner, reads, 4) == 0);
-    CHECK(reader_poll(&reader, &wc, 1, 2000) == 1 && wc.wr_id == 3);
+    CHECK(reader_poll(&reader, &wc, 1, SOON_MS) == 1 && wc.wr_id == 3);
     reader_close(&reader);
     owner_stop(&owner);
 }
@@ -47,7 +47,7 @@ static void completion_queue_overruns(void) {
     struct read reads[4] = {{.length = 8}, {.length = 8}, {.length = 8}, {.length = 8}};
     reader_open(&reader, &owner, (struct options){.cqe = 3});
     CHECK(reader_post(&reader, &owner, reads, 4) == 0);
-    CHECK(async_event(reader.id->verbs, 2000) == IBV_EVENT_CQ_ERR);
+    CHECK(async_event(reader.id->verbs, SOON_MS) == IBV_EVENT_CQ_ERR);
     CHECK(qp_state(reader.id->qp) == IBV_QPS_ERR);
     reader_close(&reader);
     owner_stop(&owner);

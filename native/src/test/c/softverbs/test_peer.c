@@ -160,7 +160,7 @@ static int post_receive(struct serving *serving) {
 /* Of what the next completed receive brought. */
 static int first_byte(struct serving *serving) {
     struct ibv_wc wc;
-    long end = now_ms() + 2000;
+    long end = now_ms() + SOON_MS;
     while (ibv_poll_cq(serving->cq, 1, &wc) == 0) {
         if (now_ms() > end) return -1;
     }
@@ -237,6 +237,13 @@ int owner_do(struct owner *owner, enum command command) {
     return answer;
 }
 
+bool owner_says(struct owner *owner, enum command command, int answer) {
+    for (long end = now_ms() + SOON_MS; now_ms() < end; usleep(1000)) {
+        if (owner_do(owner, command) == answer) return true;
+    }
+    return false;
+}
+
 void owner_stop(struct owner *owner) {
     kill(owner->pid, SIGKILL);
     waitpid(owner->pid, NULL, 0);
@@ -252,9 +259,9 @@ void reader_prepare(struct reader *reader, const struct owner *owner, struct opt
     REQUIRE(reader->channel);
     REQUIRE(rdma_create_id(reader->channel, &reader->id, reader, RDMA_PS_TCP) == 0);
     REQUIRE(rdma_resolve_addr(reader->id, NULL, (struct sockaddr *)&addr, 1000) == 0);
-    REQUIRE(take_event(reader->channel, 1000) == RDMA_CM_EVENT_ADDR_RESOLVED);
+    REQUIRE(take_event(reader->channel, SOON_MS) == RDMA_CM_EVENT_ADDR_RESOLVED);
     REQUIRE(rdma_resolve_route(reader->id, 1000) == 0);
-    REQUIRE(take_event(reader->channel, 1000) == RDMA_CM_EVENT_ROUTE_RESOLVED);
+    REQUIRE(take_event(reader->channel, SOON_MS) == RDMA_CM_EVENT_ROUTE_RESOLVED);
     struct ibv_context *verbs = reader->id->verbs;
     reader->pd = ibv_alloc_pd(verbs);
     reader->completions = ibv_create_comp_channel(verbs);
@@ -283,7 +290,7 @@ int reader_connect(struct reader *reader, struct options options) {
                                     .rnr_retry_count = (uint8_t)options.rnr_retry};
     struct rdma_cm_event *event;
     if (rdma_connect(reader->id, &param)) return -errno;
-    int type = next_event(reader->channel, 2000, &event);
+    int type = next_event(reader->channel, SOON_MS, &event);
     REQUIRE(type >= 0);
     reader->negotiated = event->param.conn;
     if (event->param.conn.private_data)
@@ -349,7 +356,7 @@ enum ibv_wc_status reader_read(struct reader *reader, const struct owner *owner,
     struct read read = {.offset = offset, .length = length, .rkey = rkey};
     struct ibv_wc wc;
     if (reader_post(reader, owner, &read, 1)) return IBV_WC_GENERAL_ERR;
-    return reader_poll(reader, &wc, 1, 3000) == 1 ? wc.status : IBV_WC_GENERAL_ERR;
+    return reader_poll(reader, &wc, 1, SOON_MS) == 1 ? wc.status : IBV_WC_GENERAL_ERR;
 }
 
 bool sink_right(const struct reader *reader, uint64_t at, uint64_t offset, uint64_t length) {

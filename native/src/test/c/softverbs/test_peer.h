@@ -35,6 +35,9 @@ struct test {
 /* Each ends with a row without a name. */
 extern const struct test data_tests[], limit_tests[], cm_tests[], fault_tests[];
 
+/* What must happen does so within this, however loaded the machine is. */
+enum { SOON_MS = 10000 };
+
 /* Small enough for the 8 MiB an ordinary user may usually lock, more than one batch of a copy. */
 enum { REGION = 1 << 20, SINK = 2 << 20 };
 
@@ -67,6 +70,7 @@ enum command {
 
 struct owner owner_start(const char *ip);
 int owner_do(struct owner *owner, enum command command);
+bool owner_says(struct owner *owner, enum command command, int answer); /* at last */
 void owner_stop(struct owner *owner);
 uint8_t test_byte(uint64_t at);
 
