@@ -180,27 +180,27 @@ static bool parse_rule(char *text, struct sv_rule *rule, bool *here) {
     const struct name *name;
     const struct op *op;
     double seed = 1;
-    char *word = strtok_r(text, " \t", &save);
+    char *word = strtok_r(text, " \t\r", &save);
     *here = true;
     if (word && (process = value_of(word, "proc"))) {
         *here = is_this_process(process);
-        word = strtok_r(NULL, " \t", &save);
+        word = strtok_r(NULL, " \t\r", &save);
     }
     if (!word || !(op = find_op(word))) return false;
     rule->op = op->op;
-    if (!(word = strtok_r(NULL, " \t", &save))) return false;
+    if (!(word = strtok_r(NULL, " \t\r", &save))) return false;
     if ((name = find(triggers, word))) {
         rule->trigger = (enum sv_trigger)name->value;
-        if (!parse_number(strtok_r(NULL, " \t", &save), &rule->n)) return false;
-        if (!(word = strtok_r(NULL, " \t", &save))) return false;
+        if (!parse_number(strtok_r(NULL, " \t\r", &save), &rule->n)) return false;
+        if (!(word = strtok_r(NULL, " \t\r", &save))) return false;
         if (!strcmp(word, "seed")) {
-            if (!parse_number(strtok_r(NULL, " \t", &save), &seed)) return false;
-            if (!(word = strtok_r(NULL, " \t", &save))) return false;
+            if (!parse_number(strtok_r(NULL, " \t\r", &save), &seed)) return false;
+            if (!(word = strtok_r(NULL, " \t\r", &save))) return false;
         }
     }
     rule->seed = (uint64_t)seed * 2 + 1;
     return parse_action(word, &rule->fault) && op->actions & 1u << rule->fault.action &&
-           !strtok_r(NULL, " \t", &save);
+           !strtok_r(NULL, " \t\r", &save);
 }
 
 /* A script with a mistake would let tests pass for want of faults. */
@@ -209,15 +209,23 @@ static _Noreturn void refuse(const char *rule) {
     _Exit(64);
 }
 
+static void blank_comments(char *script) {
+    for (char *mark = script; (mark = strchr(mark, '#'));) {
+        size_t length = strcspn(mark, "\n");
+        memset(mark, ' ', length);
+    }
+}
+
 void sv_rules_parse(struct sv_rules *rules, const char *script) {
     char *copy = strdup(script), *save = NULL;
     struct sv_rule *last = NULL;
     if (!copy) refuse(script);
+    blank_comments(copy);
     for (char *line = strtok_r(copy, ";\n", &save); line; line = strtok_r(NULL, ";\n", &save)) {
         char shown[256];
         bool here;
         line += strspn(line, " \t\r");
-        if (*line == '\0' || *line == '#') continue;
+        if (*line == '\0') continue;
         snprintf(shown, sizeof(shown), "%s", line);
         struct sv_rule *rule = calloc(1, sizeof(*rule));
         if (!rule || !parse_rule(line, rule, &here)) refuse(shown);

@@ -25,7 +25,7 @@ static void calls_fail(void) {
     struct read read = {.length = 8};
     open_with(
         "reg_mr when 2 errno=ENOMEM; create_cq after 1 errno=EMFILE; post_send when 1 "
-        "errno=EIO\n# a comment\npoll when 1 errno=EIO",
+        "errno=EIO\n# a comment; with more\npoll when 1 errno=EIO # here too",
         &reader, &owner);
     CHECK(ibv_reg_mr(reader.pd, reader.sink, 8, 0) == NULL && errno == ENOMEM);
     CHECK(ibv_create_cq(reader.id->verbs, 8, NULL, NULL, 0) == NULL && errno == EMFILE);
