@@ -11,7 +11,7 @@ build() {
   say 'building (log: integration/target/build.log)'
   mkdir -p "$root/integration/target"
   touch "$stamp.started"
-  (cd "$root" && mvn -q -B -pl integration -am -Dmaven.test.skip -Dspotless.check.skip package) >"$root/integration/target/build.log" 2>&1 ||
+  (cd "$root" && mvn -q -B -pl integration -am -Dmaven.test.skip -DskipTests -Dspotless.check.skip package) >"$root/integration/target/build.log" 2>&1 ||
     { tail -20 "$root/integration/target/build.log" >&2; die 'the build failed (log: integration/target/build.log)'; }
   mv "$stamp.started" "$stamp"
 }
@@ -31,7 +31,7 @@ spark_home() {
     4.2) release=4.2.0;;
     *) die "no Spark version '$1'";;
   esac
-  export SPARK_HOME=$root/integration/target/spark-home-$release
+  export SPARK_SCALA_VERSION=2.13 SPARK_HOME=$root/integration/target/spark-home-$release
   [ ! -d "$SPARK_HOME/jars" ] || return 0
   need_packages openjdk-17-jdk-headless maven
   say "fetching Spark $release"
@@ -47,7 +47,6 @@ spark_home() {
 # spark_submit ARG…: what Spark's own bin/spark-submit does, in this process's place (call it in a sub-shell).
 spark_submit() {
   local command
-  export SPARK_SCALA_VERSION=2.13
   { read -r _; mapfile -d '' -t command; } < <(
     java -Xmx128m -cp "$SPARK_HOME/jars/*" org.apache.spark.launcher.Main org.apache.spark.deploy.SparkSubmit "$@")
   exec "${command[@]}"

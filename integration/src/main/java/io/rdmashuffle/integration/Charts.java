@@ -10,6 +10,7 @@ import org.knowm.xchart.CategoryChart;
 import org.knowm.xchart.CategoryChartBuilder;
 import org.knowm.xchart.VectorGraphicsEncoder;
 import org.knowm.xchart.VectorGraphicsEncoder.VectorGraphicsFormat;
+import org.knowm.xchart.style.Styler.LegendLayout;
 import org.knowm.xchart.style.Styler.LegendPosition;
 
 /** The plots of the report, as SVG to stand in a page. */
@@ -35,7 +36,7 @@ final class Charts {
     }
 
     String traffic() throws IOException {
-        CategoryChart chart = chart("MB read from the other executor");
+        CategoryChart chart = chart("MB");
         chart.getStyler().setStacked(true);
         bars(chart, "by RDMA", RDMA, query -> query.bytes().rdma() / MB);
         bars(chart, "over TCP", TCP, query -> query.bytes().tcp() / MB);
@@ -50,6 +51,8 @@ final class Charts {
                 .build();
         chart.getStyler()
                 .setLegendPosition(LegendPosition.OutsideS)
+                .setLegendLayout(LegendLayout.Horizontal)
+                .setLegendBorderColor(Color.WHITE)
                 .setChartBackgroundColor(Color.WHITE)
                 .setPlotBorderVisible(false);
         return chart;

@@ -116,8 +116,11 @@ public final class DemoReport {
                 "fallbacks", fallbacks(query.fallbacks()));
     }
 
-    private static List<Map<String, String>> facts(List<String> given) throws IOException {
+    private List<Map<String, String>> facts(List<String> given) throws IOException {
         List<String> facts = new ArrayList<>(given);
+        facts.add("Spark=" + result.sparkVersion());
+        facts.add("settings="
+                + result.settings().entrySet().stream().map(Object::toString).collect(Collectors.joining("\n")));
         facts.add("machine=" + machine());
         facts.add("kernel=" + System.getProperty("os.name") + " " + System.getProperty("os.version"));
         facts.add("JDK=" + System.getProperty("java.vm.name") + " " + System.getProperty("java.runtime.version"));

@@ -16,6 +16,7 @@ import java.util.stream.Collectors;
  * @param transport {@code rdma} when blocks were read by RDMA, else {@code tcp}
  * @param bytes what our manager read from other executors
  * @param fallbacks blocks our manager read over TCP for want of RDMA, by reason
+ * @param settings of the run with our manager; the sort shuffle had the same but for the manager's own
  */
 record DemoResult(
         boolean resultsEqual,
@@ -25,7 +26,9 @@ record DemoResult(
         Bytes bytes,
         Map<String, Long> fallbacks,
         double sortS,
-        double rdmaS) {
+        double rdmaS,
+        String sparkVersion,
+        Map<String, String> settings) {
 
     /** Bytes by RDMA and by TCP. */
     record Bytes(long rdma, long tcp) {}
@@ -70,7 +73,9 @@ record DemoResult(
                 new Bytes(traffic.rdmaBytes(), traffic.tcpBytes()),
                 traffic.fallbacks(),
                 queries.stream().mapToDouble(Query::sortS).sum(),
-                queries.stream().mapToDouble(Query::rdmaS).sum());
+                queries.stream().mapToDouble(Query::rdmaS).sum(),
+                ours.sparkVersion(),
+                ours.settings());
     }
 
     void write(Path json) throws IOException {

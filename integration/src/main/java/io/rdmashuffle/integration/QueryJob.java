@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.regex.Pattern;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import scala.Tuple2;
@@ -19,6 +20,9 @@ import scala.Tuple2;
 public final class QueryJob {
     /** Loads classes and warms the compilers, so that the first query measured does not pay for it. */
     private static final String WARM_UP = "q3";
+
+    private static final Pattern SETTINGS_THAT_MATTER =
+            Pattern.compile("spark\\.(shuffle|executor\\.(cores|memory)|sql\\.(?!warehouse))");
 
     private final SparkSession spark;
     private final Path out;
@@ -75,7 +79,7 @@ public final class QueryJob {
     private Map<String, String> settings() {
         Map<String, String> settings = new TreeMap<>();
         for (Tuple2<String, String> setting : spark.sparkContext().getConf().getAll()) {
-            if (setting._1.matches("spark\\.(shuffle|sql|executor\\.(cores|memory))\\b.*|spark\\.master")) {
+            if (SETTINGS_THAT_MATTER.matcher(setting._1).lookingAt()) {
                 settings.put(setting._1, setting._2);
             }
         }
