@@ -5,6 +5,7 @@ import java.nio.file.{Files, Path}
 import scala.jdk.CollectionConverters._
 
 import org.apache.spark.{SparkContext, SparkEnv}
+import org.apache.spark.rdmashuffle.SparkInternals
 
 /** What goes wrong on the way must not change an answer. */
 class FaultSuite extends RealCluster {
@@ -68,12 +69,7 @@ class FaultSuite extends RealCluster {
   }
 
   private def lostExecutors(sc: SparkContext): Int =
-    report().executors.keySet.asScala.diff(sc.getExecutorMemoryStatusIds).size
-
-  implicit private class Executors(sc: SparkContext) {
-    def getExecutorMemoryStatusIds: collection.Set[String] =
-      sc.env.blockManager.master.getMemoryStatus.keySet.map(_.executorId)
-  }
+    report().executors.keySet.asScala.diff(SparkInternals.executorIds(sc)).size
 }
 
 object FaultSuite {

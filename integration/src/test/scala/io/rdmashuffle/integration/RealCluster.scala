@@ -2,6 +2,7 @@ package io.rdmashuffle.integration
 
 import io.rdmashuffle.spark.{ApplicationReport, RdmaShuffle, RdmaShuffleManager}
 import org.apache.spark.{SparkConf, SparkContext, SparkEnv}
+import org.apache.spark.rdmashuffle.SparkInternals
 import org.scalatest.concurrent.{Signaler, ThreadSignaler, TimeLimits}
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.SpanSugar._
@@ -29,10 +30,11 @@ trait RealCluster extends AnyFunSuite with TimeLimits {
       .setAppName(suiteName)
       .set("spark.shuffle.manager", classOf[RdmaShuffleManager].getName)
       .set("spark.shuffle.readHostLocalDisk", "false")
+      .set("spark.executor.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC") // they live for seconds
       .setAll(settings)
     val sc = new SparkContext(conf)
     try {
-      org.apache.spark.TestUtils.waitUntilExecutorsUp(sc, 2, 60000)
+      SparkInternals.awaitExecutors(sc, 2)
       body(sc)
     } finally sc.stop()
   }
@@ -60,13 +62,10 @@ trait RealCluster extends AnyFunSuite with TimeLimits {
 
 object RealCluster {
 
-  /** What an executor's own environment says, asked by a task. */
-  def onExecutors[T](sc: SparkContext)(ask: () => T)(implicit tag: scala.reflect.ClassTag[T]): Map[String, T] =
+  /** What each executor says, asked by tasks. */
+  def onExecutors[T](sc: SparkContext)(ask: () => T): Map[String, T] =
     sc.parallelize(0 until 8, 8)
-      .map { _ =>
-        Thread.sleep(50) // so that both executors get some of the tasks
-        SparkEnv.get.executorId -> ask()
-      }
+      .mapPartitions(_.map(_ => SparkEnv.get.executorId -> ask()))
       .collect()
       .toMap
 }

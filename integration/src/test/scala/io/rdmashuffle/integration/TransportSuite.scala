@@ -1,6 +1,7 @@
 package io.rdmashuffle.integration
 
 import org.apache.spark.{HashPartitioner, SparkException}
+import org.apache.spark.rdmashuffle.SparkInternals
 
 /** Which way the blocks take, and that the answers are right either way. */
 class TransportSuite extends RealCluster {
@@ -43,11 +44,11 @@ class TransportSuite extends RealCluster {
     assertAllByRdma()
   }
 
-  for (serializer <- Seq("JavaSerializer", "KryoSerializer"); codec <- Seq("lz4", "zstd", "snappy", "lzf"))
+  for ((serializer, codec) <- Seq("Java" -> "lz4", "Kryo" -> "zstd", "Java" -> "snappy", "Kryo" -> "lzf"))
     clusterTest(
-      s"$serializer with $codec works over RDMA",
+      s"the $serializer serializer with $codec works over RDMA",
       required,
-      "spark.serializer" -> s"org.apache.spark.serializer.$serializer",
+      "spark.serializer" -> s"org.apache.spark.serializer.${serializer}Serializer",
       "spark.io.compression.codec" -> codec
     ) { sc =>
       assertSums(sc)
@@ -118,7 +119,7 @@ class TransportSuite extends RealCluster {
     val grouped = pairs(sc, 100, 10, 4).groupByKey(3)
     grouped.count()
     assert(report().publishedOutputs > 0)
-    sc.env.blockManager.master.removeShuffle(0, true)
+    SparkInternals.removeShuffle(sc, 0)
     assert(report().publishedOutputs == 0)
   }
 
