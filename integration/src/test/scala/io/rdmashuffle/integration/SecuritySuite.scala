@@ -23,7 +23,8 @@ class SecuritySuite extends RealCluster {
   clusterTest(
     "encrypted files go over RDMA although the wire is to be encrypted",
     required,
-    authenticate, secret,
+    authenticate,
+    secret,
     "spark.network.crypto.enabled" -> "true",
     "spark.io.encryption.enabled" -> "true"
   ) { sc =>
@@ -34,7 +35,8 @@ class SecuritySuite extends RealCluster {
   clusterTest(
     "cleartext goes over RDMA only when it is allowed in so many words",
     required,
-    authenticate, secret,
+    authenticate,
+    secret,
     "spark.network.crypto.enabled" -> "true",
     "spark.shuffle.rdma.allowCleartext" -> "true"
   ) { sc =>
