@@ -14,8 +14,8 @@ import org.apache.spark.sql.SparkSession;
 import scala.Tuple2;
 
 /**
- * Spark job that runs TPC-DS queries under the shuffle manager it is submitted with: {@code QueryJob DATA QUERIES OUT}.
- * Leaves every row of each query and a {@link RunSummary} in OUT.
+ * Spark job that runs TPC-DS queries under the shuffle manager it is submitted with: {@code QueryJob DATA QUERIES OUT
+ * WARM-UP}, the last {@code yes} or {@code no}. Leaves every row of each query and a {@link RunSummary} in OUT.
  */
 public final class QueryJob {
     /** Loads classes and warms the compilers, so that the first query measured does not pay for it. */
@@ -39,6 +39,9 @@ public final class QueryJob {
     public static void main(String[] args) throws IOException {
         try (SparkSession spark = SparkSession.builder().appName("TPC-DS").getOrCreate()) {
             TpcdsSchema.tables().forEach(table -> open(spark, table, args[0]));
+            if (args[3].equals("yes")) {
+                spark.sql(TpcdsQuery.load(WARM_UP).sql()).collectAsList();
+            }
             new QueryJob(spark, Files.createDirectories(Path.of(args[2]))).run(TpcdsQuery.parse(args[1]));
         }
     }
@@ -50,7 +53,6 @@ public final class QueryJob {
     }
 
     private void run(List<TpcdsQuery> queries) throws IOException {
-        spark.sql(TpcdsQuery.load(WARM_UP).sql()).collectAsList();
         List<RunSummary.Query> done = new ArrayList<>();
         for (TpcdsQuery query : queries) {
             done.add(run(query));
