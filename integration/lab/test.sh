@@ -8,32 +8,37 @@ core=$root/shuffle-manager/core/target
 
 # In the guest: softverbs is not on the library path, so the device is the kernel's.
 guest() {
+  # emulated: no vector unit worth its name, no time to verify byte code that the host has run already
+  export JDK_JAVA_OPTIONS='-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:UseAVX=0 -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote'
   export RDMA_SHUFFLE_TEST_ADDRESS=$LAB_HOST_A
-  java -XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:UseAVX=0 -Xcheck:jni \
-    -cp "$core/lab-lib/*:$core/classes:$core/test-classes:$root/native/target/classes:$root/native/target/test-classes" \
+  local status=0
+  units || status=1
+  spark_job || status=1
+  return $status
+}
+
+units() {
+  # shellcheck disable=SC2046 # one word each
+  java -Xcheck:jni -cp "$core/lab-lib/*:$core/classes:$core/test-classes:$root/native/target/classes:$root/native/target/test-classes" \
     org.junit.platform.console.ConsoleLauncher execute --disable-banner --details tree --reports-dir "$LAB_SHARE" \
     $(printf -- '--select-class io.rdmashuffle.verbs.%s ' EndpointTest ConnectionTest ReadTest TwoProcessesTest MemoryTest) \
     --select-class io.rdmashuffle.core.RdmaNodeTest
 }
 
-# report_demo STATUS FILE: a JUnit report of the one Spark job: right answers, all by RDMA.
-report_demo() {
-  local failed=0
-  [ "$1" = 0 ] && jq -e '.results_equal and .transport == "rdma" and .bytes.rdma > 0 and .bytes.tcp == 0 and .fallbacks == {}' "$2" >/dev/null || failed=1
-  printf '<testsuite name="lab demo" tests="1" failures="%d" errors="0" skipped="0"><testcase name="a Spark job whose blocks all arrive by RDMA_READ">%s</testcase></testsuite>\n' \
-    "$failed" "$([ "$failed" = 0 ] || echo '<failure/>')" >"$reports/TEST-lab-demo.xml"
-  [ "$failed" = 0 ] || say 'lab: the Spark job in the guest failed, or not all blocks came by RDMA'
-  return "$failed"
+spark_job() {
+  export SPARK_TESTING=1 SPARK_SCALA_VERSION=2.13 SPARK_LOCAL_IP=127.0.0.1 SPARK_LOCAL_HOSTNAME=localhost
+  local classes=$root/integration/target
+  cd /run && java "@$classes/test-classes/jvm-options" -Xss4m -Xmx1g \
+    -Dspark.testing=1 -Dspark.test.home=/run -Dspark.ui.enabled=false -cp "$classes/classes:$classes/test-classes:$(<"$classes/test-classpath")" \
+    org.scalatest.tools.Runner -R "$classes/test-classes" -s io.rdmashuffle.integration.LabSuite -oW -u "$LAB_SHARE" |
+    grep -v -E ' (INFO|WARN) '
+  return "${PIPESTATUS[0]}"
 }
 
 if [ "${1-}" = guest ]; then guest; exit; fi
 
-need_packages jq openjdk-17-jdk-headless maven cmake make gcc libc6-dev libibverbs-dev librdmacm-dev
+need_packages openjdk-17-jdk-headless maven cmake make gcc libc6-dev libibverbs-dev librdmacm-dev
 rm -rf "$reports"
 mkdir -p "$reports"
-(cd "$root" && mvn -q -B -Dspotless.check.skip -pl native,shuffle-manager/core test-compile process-test-classes) >&2 || die 'the tests did not compile'
-status=0
-"$root/bin/lab" run --hosts 1 --timeout 900 --share "$reports" -- "$0" guest || status=1
-"$root/bin/lab" demo --json "$reports/demo.json" && demo=0 || demo=$?
-report_demo "$demo" "$reports/demo.json" || status=1
-exit "$status"
+(cd "$root" && mvn -q -B -Dspotless.check.skip -DskipTests package) >&2 || die 'the tests did not compile'
+"$root/bin/lab" run --hosts 1 --timeout 1500 --share "$reports" -- "$0" guest

@@ -5,7 +5,7 @@ import org.apache.spark.{SparkContext, TestUtils}
 /** What suites need of Spark that only Spark's own packages may touch. */
 object SparkInternals {
 
-  def awaitExecutors(sc: SparkContext, count: Int): Unit = TestUtils.waitUntilExecutorsUp(sc, count, 60000)
+  def awaitExecutors(sc: SparkContext, count: Int): Unit = TestUtils.waitUntilExecutorsUp(sc, count, 300000)
 
   def executorIds(sc: SparkContext): Set[String] =
     sc.env.blockManager.master.getMemoryStatus.keySet.map(_.executorId).toSet
