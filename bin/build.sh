@@ -11,7 +11,7 @@ build() {
   say 'building (log: integration/target/build.log)'
   mkdir -p "$root/integration/target"
   touch "$stamp.started"
-  (cd "$root" && mvn -q -B -pl integration -am -Dmaven.test.skip -DskipTests -Dspotless.check.skip package) >"$root/integration/target/build.log" 2>&1 ||
+  (cd "$root" && mvn -q -B -Dstyle.color=never -pl integration -am -Dmaven.test.skip -DskipTests -Dspotless.check.skip package) >"$root/integration/target/build.log" 2>&1 ||
     { tail -20 "$root/integration/target/build.log" >&2; die 'the build failed (log: integration/target/build.log)'; }
   mv "$stamp.started" "$stamp"
 }
@@ -36,7 +36,7 @@ spark_home() {
   need_packages openjdk-17-jdk-headless maven
   say "fetching Spark $release"
   rm -rf "$SPARK_HOME.part"
-  mvn -q -B -f "$root/integration/src/main/spark-home/pom.xml" -Dspark.version="$release" \
+  mvn -q -B -Dstyle.color=never -f "$root/integration/src/main/spark-home/pom.xml" -Dspark.version="$release" \
     org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies -DincludeScope=runtime \
     -DoutputDirectory="$SPARK_HOME.part/jars" >&2 || die "could not fetch Spark $release"
   mkdir -p "$SPARK_HOME"

@@ -101,18 +101,20 @@ record DemoResult(
                 traffic.fallbacks());
     }
 
-    /** The devices in use, or why the executors have none. */
+    /** The devices in use, or why the blocks went over TCP. */
     private static String reason(RunSummary ours) {
         boolean rdma = ours.traffic().rdmaBlocks() > 0;
         String named = ours.executors().values().stream()
                 .filter(executor -> executor.rdma() == rdma)
-                .map(executor -> rdma ? executor.device() : executor.reason())
+                .map(executor -> rdma ? "device " + executor.device() : executor.reason())
                 .distinct()
                 .sorted()
                 .collect(Collectors.joining("; "));
-        if (rdma) {
-            return "device " + named;
+        if (!named.isEmpty()) {
+            return named;
         }
-        return named.isEmpty() ? "RDMA is available, but no block was read by it" : named;
+        return "off".equals(ours.settings().get(RunSummary.MODE))
+                ? RunSummary.MODE + " is off"
+                : "no block was read by RDMA; fallbacks: " + ours.traffic().fallbacks();
     }
 }

@@ -33,7 +33,10 @@ public final class QueryJob {
         this.spark = spark;
         this.out = out;
         this.manager = spark.conf().get("spark.shuffle.manager", "sort");
-        this.account = manager.equals("sort") ? new SortShuffleAccount(spark.sparkContext()) : new RdmaShuffleAccount();
+        // switched off, ours is the sort shuffle and keeps no account
+        boolean rdma = !manager.equals("sort")
+                && !spark.conf().get(RunSummary.MODE, "auto").equals("off");
+        this.account = rdma ? new RdmaShuffleAccount() : new SortShuffleAccount(spark.sparkContext());
     }
 
     public static void main(String[] args) throws IOException {

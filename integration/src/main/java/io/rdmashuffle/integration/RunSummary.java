@@ -16,6 +16,9 @@ import java.util.TreeMap;
  */
 record RunSummary(
         String sparkVersion, Map<String, String> settings, Map<String, Transport> executors, List<Query> queries) {
+    /** The setting that says whether RDMA is used. */
+    static final String MODE = "spark.shuffle.rdma.mode";
+
     private static final ObjectMapper JSON = new ObjectMapper();
 
     /** Whether an executor reads by RDMA, with which device, or why not. */
