@@ -34,8 +34,8 @@ public final class DemoReport {
     public static void main(String[] args) throws IOException {
         DemoResult result = DemoResult.compare(Path.of(args[1]), Path.of(args[2]));
         var report = new DemoReport(result, args[0].equals("softverbs"));
-        result.write(Path.of(args[4]));
         Files.writeString(Path.of(args[3]), report.html(Arrays.asList(args).subList(5, args.length)));
+        result.write(Path.of(args[4]));
         System.out.print(report.text());
         System.exit(result.resultsEqual() ? 0 : 1);
     }
