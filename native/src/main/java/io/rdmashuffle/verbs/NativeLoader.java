@@ -16,46 +16,48 @@ final class NativeLoader {
     static final String DIRECTORY_PROPERTY = "io.rdmashuffle.native.dir";
     static final String LIBRARY = "librdmashuffle_verbs.so";
 
-    private static final String ABI_REMEDY = "use one version of rdma-shuffle on the whole class path";
-    private static final String CAUSE = load();
+    private static final Unavailability UNAVAILABILITY = load();
 
     private NativeLoader() {}
 
-    /** Null when the library is loaded, else one line with cause and remedy. Never throws. */
-    static String unavailabilityCause() {
-        return CAUSE;
+    /** Null when the library is loaded. Never throws. */
+    static Unavailability unavailability() {
+        return UNAVAILABILITY;
     }
 
     /** @throws VerbsException when the library is not loaded */
     static void require() throws VerbsException {
-        if (CAUSE != null) {
-            throw new VerbsException(CAUSE, VerbsException.ENODEV);
+        if (UNAVAILABILITY != null) {
+            throw new VerbsException(UNAVAILABILITY.toString(), VerbsException.ENODEV);
         }
     }
 
     /** Text of a positive errno, as far as it can be told without the library. */
     static String strerror(int errno) {
-        return CAUSE == null ? Native.strerror(errno) : "error";
+        return UNAVAILABILITY == null ? Native.strerror(errno) : "error";
     }
 
-    private static String load() {
+    private static Unavailability load() {
         String platform = platform(System.getProperty("os.name"), System.getProperty("os.arch"));
         if (platform == null) {
-            return "no native library for " + System.getProperty("os.name") + " on " + System.getProperty("os.arch")
-                    + ": RDMA needs Linux on x86_64 or aarch64";
+            return unavailable(
+                    "no native library for " + System.getProperty("os.name") + " on " + System.getProperty("os.arch"),
+                    "RDMA needs Linux on x86_64 or aarch64");
         }
         String resource = "/META-INF/native/" + platform + "/" + LIBRARY;
         try (InputStream library = NativeLoader.class.getResourceAsStream(resource)) {
             if (library == null) {
-                return "the jar holds no " + resource + ": use a jar built for " + platform;
+                return unavailable("the jar holds no " + resource, "use a jar built for " + platform);
             }
             loadFrom(library);
         } catch (IOException | RuntimeException e) {
-            return "cannot write the native library to " + directory() + " (" + oneLine(e.toString())
-                    + "): make it writable or set -D" + DIRECTORY_PROPERTY;
+            return unavailable(
+                    "cannot write the native library to " + directory() + " (" + oneLine(e.toString()) + ")",
+                    "make it writable or set -D" + DIRECTORY_PROPERTY);
         } catch (UnsatisfiedLinkError e) {
             String reason = oneLine(e.getMessage());
-            return "cannot load the native library from " + directory() + " (" + reason + "): " + loadRemedy(reason);
+            return unavailable(
+                    "cannot load the native library from " + directory() + " (" + reason + ")", loadRemedy(reason));
         }
         return disagreement();
     }
@@ -86,27 +88,35 @@ final class NativeLoader {
         };
     }
 
-    private static String disagreement() {
+    private static Unavailability disagreement() {
         try {
             return disagreement(Native.abi());
         } catch (UnsatisfiedLinkError e) {
-            return "the native library is not that of this jar (" + oneLine(e.getMessage()) + "): " + ABI_REMEDY;
+            return otherLibrary(oneLine(e.getMessage()));
         }
     }
 
-    /** Null when the C half says what this half expects, else one line with the first difference. */
-    static String disagreement(int[] actual) {
+    /** Null when the C half says what this half expects, else the first difference. */
+    static Unavailability disagreement(int[] actual) {
         int[] expected = expectedAbi();
         for (int i = 0; i < Math.min(actual.length, expected.length); i++) {
             if (actual[i] != expected[i]) {
-                return "the native library is not that of this jar (ABI item " + i + " is " + actual[i] + ", expected "
-                        + expected[i] + "): " + ABI_REMEDY;
+                return otherLibrary("ABI item " + i + " is " + actual[i] + ", expected " + expected[i]);
             }
         }
         return actual.length == expected.length
                 ? null
-                : "the native library is not that of this jar (" + actual.length + " ABI items, expected "
-                        + expected.length + "): " + ABI_REMEDY;
+                : otherLibrary(actual.length + " ABI items, expected " + expected.length);
+    }
+
+    private static Unavailability otherLibrary(String difference) {
+        return unavailable(
+                "the native library is not that of this jar (" + difference + ")",
+                "use one version of rdma-shuffle on the whole class path");
+    }
+
+    private static Unavailability unavailable(String cause, String remedy) {
+        return new Unavailability(Unavailability.Step.NATIVE_LIBRARY, cause, remedy);
     }
 
     /** Interface version, struct sizes, access rights, then the codes of each enum, which are its ordinals. */

@@ -9,21 +9,24 @@ import java.util.List;
  * library, libibverbs and librdmacm and opens every device for the life of the process. Never throws; any thread.
  */
 public final class Rdma {
-    private static final String CAUSE;
+    private static final Unavailability UNAVAILABILITY;
     private static final List<RdmaDevice> DEVICES;
 
     static {
         List<RdmaDevice> devices = List.of();
-        String cause;
+        Unavailability unavailability;
         try {
-            cause = open();
-            if (cause == null) {
+            unavailability = open();
+            if (unavailability == null) {
                 devices = queryDevices();
             }
         } catch (VerbsException | RuntimeException | LinkageError e) {
-            cause = "cannot query the RDMA devices: " + e.getMessage();
+            unavailability = new Unavailability(
+                    Unavailability.Step.DEVICE,
+                    "cannot query the RDMA devices (" + e.getMessage() + ")",
+                    "update the adapter's driver and rdma-core together");
         }
-        CAUSE = cause;
+        UNAVAILABILITY = unavailability;
         DEVICES = devices;
     }
 
@@ -34,12 +37,17 @@ public final class Rdma {
      * memory is registered.
      */
     public static boolean isAvailable() {
-        return CAUSE == null;
+        return UNAVAILABILITY == null;
     }
 
     /** Null when available, else one line: the cause and its remedy. */
     public static String unavailabilityCause() {
-        return CAUSE;
+        return UNAVAILABILITY == null ? null : UNAVAILABILITY.toString();
+    }
+
+    /** Null when available. */
+    public static Unavailability unavailability() {
+        return UNAVAILABILITY;
     }
 
     /** The devices; empty when unavailable. */
@@ -47,20 +55,22 @@ public final class Rdma {
         return DEVICES;
     }
 
-    private static String open() {
-        if (NativeLoader.unavailabilityCause() != null) {
-            return NativeLoader.unavailabilityCause();
+    private static Unavailability open() {
+        if (NativeLoader.unavailability() != null) {
+            return NativeLoader.unavailability();
         }
         if (Native.openLibraries() < 0) {
-            return Native.lastStep()
-                    + ": install rdma-core, ibverbs-providers and librdmacm1 (RPM: libibverbs, librdmacm)";
+            return new Unavailability(
+                    Unavailability.Step.RDMA_LIBRARIES,
+                    Native.lastStep(),
+                    "install rdma-core, ibverbs-providers and librdmacm1 (RPM: libibverbs, librdmacm)");
         }
         int devices = Native.openDevices();
         if (devices > 0) {
             return null;
         }
         String failure = devices < 0 ? VerbsException.ofLastCall(devices).getMessage() : "rdma_cm lists no device";
-        return new Unavailability(Path.of("/sys/class/infiniband"), Path.of("/dev/infiniband")).cause(failure);
+        return new DeviceAbsence(Path.of("/sys/class/infiniband"), Path.of("/dev/infiniband")).explain(failure);
     }
 
     private static List<RdmaDevice> queryDevices() throws VerbsException {

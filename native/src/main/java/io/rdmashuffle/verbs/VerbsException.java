@@ -17,15 +17,22 @@ public final class VerbsException extends IOException {
 
     private final String step;
     private final int errno;
+    private final String remedy;
 
     /**
      * @param step the call that failed, such as ibv_reg_mr
      * @param errno a positive Linux errno
      */
     public VerbsException(String step, int errno) {
-        super(step + ": " + NativeLoader.strerror(errno) + " (errno " + errno + ")" + remedy(step, errno));
+        this(step, errno, remedy(step, errno));
+    }
+
+    private VerbsException(String step, int errno, String remedy) {
+        super(step + ": " + NativeLoader.strerror(errno) + " (errno " + errno + ")"
+                + (remedy.isEmpty() ? "" : "; " + remedy));
         this.step = step;
         this.errno = errno;
+        this.remedy = remedy;
     }
 
     /** The failure of the native call that this thread made last, which returned {@code -errno}. */
@@ -43,11 +50,16 @@ public final class VerbsException extends IOException {
         return step;
     }
 
+    /** What helps, one line; empty where none is known. It is part of the message. */
+    public String remedy() {
+        return remedy;
+    }
+
     private static String remedy(String step, int errno) {
         return switch (step) {
             case "ibv_reg_mr" -> registerRemedy(errno);
             case "ibv_create_cq", "rdma_create_qp" -> errno == ENOMEM ? memlockRemedy() : "";
-            case "no RDMA device at this address" -> "; choose an address of an interface that 'rdma link' shows";
+            case "no RDMA device at this address" -> "choose an address of an interface that 'rdma link' shows";
             default -> "";
         };
     }
@@ -56,7 +68,7 @@ public final class VerbsException extends IOException {
         return switch (errno) {
             case EPERM, ENOMEM -> memlockRemedy();
             case EFAULT ->
-                "; the kernel cannot pin this mapping with these rights: map a file READ_WRITE on kernels "
+                "the kernel cannot pin this mapping with these rights: map a file READ_WRITE on kernels "
                         + "before 6.2, and never ask for write rights on a file";
             default -> "";
         };
@@ -65,7 +77,7 @@ public final class VerbsException extends IOException {
     private static String memlockRemedy() {
         long soft = HostLimits.memlockSoftBytes();
         String limit = soft == Long.MAX_VALUE ? "unlimited" : String.format(Locale.ROOT, "%d KiB", soft >> 10);
-        return "; RLIMIT_MEMLOCK is " + limit + ": raise it (memlock in /etc/security/limits.d, LimitMEMLOCK= in a "
+        return "RLIMIT_MEMLOCK is " + limit + ": raise it (memlock in /etc/security/limits.d, LimitMEMLOCK= in a "
                 + "systemd unit, --ulimit memlock=-1 or the capability IPC_LOCK for a container)";
     }
 }

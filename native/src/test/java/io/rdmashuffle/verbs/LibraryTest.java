@@ -47,7 +47,7 @@ class LibraryTest {
 
     @Test
     void agrees_with_the_java_half() {
-        assertNull(NativeLoader.unavailabilityCause());
+        assertNull(NativeLoader.unavailability());
         assertArrayEquals(NativeLoader.expectedAbi(), Native.abi());
     }
 
@@ -55,9 +55,9 @@ class LibraryTest {
     void a_difference_is_named() {
         int[] other = NativeLoader.expectedAbi();
         other[2]++;
-        String cause = NativeLoader.disagreement(other);
-        assertNotNull(cause);
-        assertTrue(cause.contains("ABI item 2 is 41, expected 40"), cause);
+        Unavailability difference = NativeLoader.disagreement(other);
+        assertNotNull(difference);
+        assertTrue(difference.cause().contains("ABI item 2 is 41, expected 40"), difference::toString);
         assertNotNull(NativeLoader.disagreement(Arrays.copyOf(NativeLoader.expectedAbi(), 3)));
     }
 

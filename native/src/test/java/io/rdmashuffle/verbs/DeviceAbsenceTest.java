@@ -14,7 +14,7 @@ import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.io.TempDir;
 
 @Timeout(60)
-class UnavailabilityTest {
+class DeviceAbsenceTest {
     @TempDir
     Path root;
 
@@ -69,7 +69,7 @@ class UnavailabilityTest {
     }
 
     private void assertCause(String part) {
-        String cause = new Unavailability(sys, dev).cause("what it said");
+        String cause = new DeviceAbsence(sys, dev).explain("what it said").toString();
         assertTrue(cause.contains(part), cause);
         assertFalse(cause.contains("\n"), cause);
     }
