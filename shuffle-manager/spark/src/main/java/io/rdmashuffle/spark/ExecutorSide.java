@@ -4,6 +4,7 @@ import io.rdmashuffle.core.RdmaNode;
 import io.rdmashuffle.core.RdmaUnavailableException;
 import io.rdmashuffle.core.config.Mode;
 import io.rdmashuffle.core.config.RdmaConfig;
+import io.rdmashuffle.core.connection.LocalAddresses;
 import io.rdmashuffle.core.directory.DirectoryClient;
 import io.rdmashuffle.core.directory.Message;
 import io.rdmashuffle.core.metrics.Counters;

@@ -1,4 +1,4 @@
-package io.rdmashuffle.spark;
+package io.rdmashuffle.core.connection;
 
 import java.io.IOException;
 import java.net.Inet6Address;
@@ -12,17 +12,17 @@ import java.util.List;
 import java.util.Set;
 
 /** The addresses of this host, in the order in which to look for an RDMA device. */
-final class LocalAddresses {
+public final class LocalAddresses {
 
     private LocalAddresses() {}
 
     /**
-     * The executor's own host first, then the other interfaces, IPv4 before IPv6 as Spark itself prefers; loopback last: rdma_cm would
+     * The addresses of the named host first, then the other interfaces, IPv4 before IPv6 as Spark prefers too; loopback last: rdma_cm would
      * take any device for it.
      *
-     * @param host what Spark calls this executor's host
+     * @param host what the engine calls this host
      */
-    static List<InetAddress> bestFirst(String host) throws IOException {
+    public static List<InetAddress> bestFirst(String host) throws IOException {
         List<InetAddress> own = List.of(InetAddress.getAllByName(host));
         Set<InetAddress> found = new LinkedHashSet<>(own);
         for (NetworkInterface netInterface : Collections.list(NetworkInterface.getNetworkInterfaces())) {

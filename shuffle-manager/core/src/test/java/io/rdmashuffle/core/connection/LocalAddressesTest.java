@@ -1,4 +1,4 @@
-package io.rdmashuffle.spark;
+package io.rdmashuffle.core.connection;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
