@@ -7,19 +7,14 @@ import io.rdmashuffle.core.connection.Owner;
 import io.rdmashuffle.core.directory.DirectoryClient;
 import io.rdmashuffle.core.directory.LocationCache;
 import io.rdmashuffle.core.directory.Message;
-import io.rdmashuffle.core.memory.SinkPool;
 import io.rdmashuffle.core.metrics.Counters;
 import io.rdmashuffle.core.publish.MapOutputPublisher;
 import io.rdmashuffle.core.publish.MapOutputRegistry;
 import io.rdmashuffle.core.read.BlockReader;
-import io.rdmashuffle.verbs.HostLimits;
-import io.rdmashuffle.verbs.Rdma;
 import io.rdmashuffle.verbs.VerbsEndpoint;
-import io.rdmashuffle.verbs.VerbsException;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.util.List;
-import java.util.StringJoiner;
 
 /**
  * A process that takes part: its device, event loop, connections, published map outputs and the reading of others'. Owns all of it
@@ -47,14 +42,15 @@ public final class RdmaNode implements AutoCloseable {
         this.endpoint = endpoint;
         EventLoop loop = new EventLoop(endpoint);
         connections = new Connections(loop, incarnation, secret, config, counters);
-        registry = new MapOutputRegistry(endpoint, withinMemlock(config.get(RdmaConfig.PINNED_MAX_BYTES)), counters);
+        registry = new MapOutputRegistry(
+                endpoint, Endpoints.withinMemlock(config.get(RdmaConfig.PINNED_MAX_BYTES)), counters);
         publisher = new MapOutputPublisher(registry, directory, counters);
         LocationCache locations = new LocationCache(directory, loop::submit, OFFSETS_CACHE_BYTES);
         reader = new BlockReader(
                 loop,
                 locations,
                 connections.asReader(),
-                withinMemlock(config.get(RdmaConfig.SINK_MAX_BYTES)),
+                Endpoints.withinMemlock(config.get(RdmaConfig.SINK_MAX_BYTES)),
                 config.get(RdmaConfig.SINK_WAIT_MILLIS),
                 counters);
     }
@@ -76,9 +72,8 @@ public final class RdmaNode implements AutoCloseable {
             RdmaConfig config,
             Counters counters)
             throws RdmaUnavailableException {
-        VerbsEndpoint endpoint = openEndpoint(addresses);
+        VerbsEndpoint endpoint = Endpoints.open(addresses, BACKLOG, CQ_ENTRIES);
         try {
-            checkRegistration(endpoint);
             Owner owner = new Owner(executorId, incarnation, endpoint.listenAddress());
             String device = endpoint.device().name();
             byte[] secret = directory.hello(new Message.Hello(executorId, incarnation, owner, device, ""));
@@ -125,34 +120,5 @@ public final class RdmaNode implements AutoCloseable {
         connections.close();
         registry.close();
         endpoint.close();
-    }
-
-    private static VerbsEndpoint openEndpoint(List<InetAddress> addresses) throws RdmaUnavailableException {
-        if (!Rdma.isAvailable()) {
-            throw new RdmaUnavailableException(Rdma.unavailabilityCause(), null);
-        }
-        StringJoiner tried = new StringJoiner("; ");
-        for (InetAddress address : addresses) {
-            try {
-                return VerbsEndpoint.open(address, BACKLOG, CQ_ENTRIES);
-            } catch (VerbsException e) {
-                tried.add(address.getHostAddress() + ": " + e.getMessage());
-            }
-        }
-        throw new RdmaUnavailableException(
-                "no address of this host has an RDMA device (" + tried + "); give one of its interfaces an address",
-                null);
-    }
-
-    /** Finds out about RLIMIT_MEMLOCK now rather than in the first fetch. */
-    private static void checkRegistration(VerbsEndpoint endpoint) throws VerbsException {
-        SinkPool probe = new SinkPool(endpoint, 1 << 20, () -> {});
-        probe.tryAllocate(1).release();
-        probe.close();
-    }
-
-    /** Map outputs and sinks share what may be locked; each gets half at most. */
-    private static long withinMemlock(long bytes) {
-        return HostLimits.memlockExempt() ? bytes : Math.min(bytes, HostLimits.memlockSoftBytes() / 2);
     }
 }

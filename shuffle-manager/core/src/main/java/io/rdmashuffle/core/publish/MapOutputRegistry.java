@@ -6,9 +6,6 @@ import io.rdmashuffle.core.memory.PinnedBudget;
 import io.rdmashuffle.core.metrics.Counter;
 import io.rdmashuffle.core.metrics.Counters;
 import io.rdmashuffle.core.metrics.FallbackReason;
-import io.rdmashuffle.verbs.Access;
-import io.rdmashuffle.verbs.MappedFile;
-import io.rdmashuffle.verbs.MemoryRegion;
 import io.rdmashuffle.verbs.VerbsEndpoint;
 import io.rdmashuffle.verbs.VerbsException;
 import java.nio.file.Path;
@@ -22,22 +19,18 @@ import java.util.Map;
  */
 public final class MapOutputRegistry implements AutoCloseable {
 
-    /** EFAULT, of Linux's asm-generic/errno-base.h. */
-    private static final int EFAULT = 14;
-
     private final VerbsEndpoint endpoint;
     private final PinnedBudget budget;
+    private final FileRegistrar files;
     private final Counters counters;
     private final Map<Integer, ShuffleOutputs> shuffles = new HashMap<>();
     private final BitSet removed = new BitSet();
     private boolean closed;
 
-    /** Kernels before 6.2 pin for writing whatever is asked (FOLL_WRITE), so a read-only mapping gets EFAULT; found out once. */
-    private volatile MappedFile.Mode mappingMode = MappedFile.Mode.READ_ONLY;
-
     public MapOutputRegistry(VerbsEndpoint endpoint, long maxBytes, Counters counters) {
         this.endpoint = endpoint;
         this.budget = new PinnedBudget(maxBytes);
+        this.files = new FileRegistrar(endpoint, budget);
         this.counters = counters;
     }
 
@@ -51,13 +44,13 @@ public final class MapOutputRegistry implements AutoCloseable {
     public MapOutputLocation register(int shuffleId, long mapId, Path dataFile, long[] partitionLengths)
             throws NotPublishedException {
         long start = System.nanoTime();
-        RegisteredFile file = registerFile(dataFile);
+        RegisteredFile file = files.register(dataFile);
         try {
             MapOutputLocation location = adopt(shuffleId, mapId, file, partitionLengths);
             counters.add(Counter.REGISTRATION_NANOS, System.nanoTime() - start);
             return location;
         } catch (NotPublishedException e) {
-            release(file);
+            file.close();
             throw e;
         }
     }
@@ -70,7 +63,7 @@ public final class MapOutputRegistry implements AutoCloseable {
             file = outputs == null ? null : outputs.files.remove(mapId);
         }
         if (file != null) {
-            release(file);
+            file.close();
         }
     }
 
@@ -111,9 +104,9 @@ public final class MapOutputRegistry implements AutoCloseable {
         outputs.files.put(mapId, file);
         return new MapOutputLocation(
                 mapId,
-                file.mapping.address(),
-                file.region.rkey(),
-                file.mapping.lengthBytes(),
+                file.address(),
+                file.rkey(),
+                file.lengthBytes(),
                 row.address(),
                 row.rkey(),
                 partitionLengths.length);
@@ -124,7 +117,7 @@ public final class MapOutputRegistry implements AutoCloseable {
         try {
             OffsetsRegion.Row row = outputs.offsets.append(partitionLengths);
             if (row == null) {
-                throw overBudget(OffsetsRegion.rowBytes(partitionLengths.length));
+                throw NotPublishedException.overBudget(budget, OffsetsRegion.rowBytes(partitionLengths.length));
             }
             return row;
         } catch (VerbsException e) {
@@ -132,59 +125,10 @@ public final class MapOutputRegistry implements AutoCloseable {
         }
     }
 
-    private RegisteredFile registerFile(Path dataFile) throws NotPublishedException {
-        try {
-            return registerFile(dataFile, mappingMode);
-        } catch (VerbsException e) {
-            if (e.errno() != EFAULT || mappingMode == MappedFile.Mode.READ_WRITE) {
-                throw new NotPublishedException(FallbackReason.REGISTRATION_FAILED, e.getMessage(), e);
-            }
-        }
-        try {
-            RegisteredFile file = registerFile(dataFile, MappedFile.Mode.READ_WRITE);
-            mappingMode = MappedFile.Mode.READ_WRITE;
-            return file;
-        } catch (VerbsException e) {
-            throw new NotPublishedException(FallbackReason.REGISTRATION_FAILED, e.getMessage(), e);
-        }
-    }
-
-    private RegisteredFile registerFile(Path dataFile, MappedFile.Mode mode)
-            throws VerbsException, NotPublishedException {
-        MappedFile mapping = MappedFile.map(dataFile, mode);
-        if (!budget.tryReserve(mapping.lengthBytes())) {
-            mapping.close();
-            throw overBudget(mapping.lengthBytes());
-        }
-        try {
-            return new RegisteredFile(
-                    mapping, endpoint.register(mapping.address(), mapping.lengthBytes(), Access.REMOTE_READ));
-        } catch (VerbsException e) {
-            budget.release(mapping.lengthBytes());
-            mapping.close();
-            throw e;
-        }
-    }
-
-    private NotPublishedException overBudget(long bytes) {
-        return new NotPublishedException(
-                FallbackReason.OVER_BUDGET,
-                budget.usedBytes() + " of " + budget.maxBytes() + " bytes in use, " + bytes + " more wanted",
-                null);
-    }
-
     private void release(ShuffleOutputs outputs) {
-        outputs.files.values().forEach(this::release);
+        outputs.files.values().forEach(RegisteredFile::close);
         outputs.offsets.close();
     }
-
-    private void release(RegisteredFile file) {
-        file.region.close();
-        budget.release(file.mapping.lengthBytes());
-        file.mapping.close();
-    }
-
-    private record RegisteredFile(MappedFile mapping, MemoryRegion region) {}
 
     private record ShuffleOutputs(OffsetsRegion offsets, Map<Long, RegisteredFile> files) {}
 }
