@@ -26,24 +26,35 @@ RS_NATIVE(jint, resolveRoute)(JNIEnv *env, jclass class, jlong connection, jint 
     return rs_conn_resolve_route(from_handle(connection), timeout_ms);
 }
 
+static struct rs_receives to_receives(jlong address, jint lkey, jint slots, jint slot_bytes) {
+    return (struct rs_receives){.address = (uint64_t)address,
+                                .lkey = (uint32_t)lkey,
+                                .slots = slots,
+                                .slot_bytes = slot_bytes};
+}
+
 RS_NATIVE(jint, connect)
-(JNIEnv *env, jclass class, jlong connection, jbyteArray private_data, jint send_queue_depth) {
+(JNIEnv *env, jclass class, jlong connection, jbyteArray private_data, jint send_queue_depth,
+ jlong receive_address, jint receive_lkey, jint slots, jint slot_bytes) {
     (void)class;
+    struct rs_receives receives = to_receives(receive_address, receive_lkey, slots, slot_bytes);
     uint8_t data[RS_PRIVATE_DATA_BYTES];
     int length = copy_private_data(env, private_data, data);
     if (length < 0) return length;
-    return rs_conn_connect(from_handle(connection), data, length, send_queue_depth);
+    return rs_conn_connect(from_handle(connection), data, length, send_queue_depth, &receives);
 }
 
 RS_NATIVE(jint, accept)
 (JNIEnv *env, jclass class, jlong connection, jbyteArray private_data, jint send_queue_depth,
- jint initiator_depth, jint responder_resources) {
+ jlong receive_address, jint receive_lkey, jint slots, jint slot_bytes, jint initiator_depth,
+ jint responder_resources) {
     (void)class;
+    struct rs_receives receives = to_receives(receive_address, receive_lkey, slots, slot_bytes);
     uint8_t data[RS_PRIVATE_DATA_BYTES];
     int length = copy_private_data(env, private_data, data);
     if (length < 0) return length;
-    return rs_conn_accept(from_handle(connection), data, length, send_queue_depth, initiator_depth,
-                          responder_resources);
+    return rs_conn_accept(from_handle(connection), data, length, send_queue_depth, &receives,
+                          initiator_depth, responder_resources);
 }
 
 RS_NATIVE(jint, reject)(JNIEnv *env, jclass class, jlong connection, jbyteArray private_data) {
@@ -59,6 +70,20 @@ RS_NATIVE(jint, post)
     (void)class;
     const struct rs_read *first = (*env)->GetDirectBufferAddress(env, reads);
     return rs_conn_post(from_handle(connection), first + from, count);
+}
+
+RS_NATIVE(jint, send)
+(JNIEnv *env, jclass class, jlong connection, jlong wr_id, jlong address, jint lkey,
+ jint length_bytes) {
+    (void)env, (void)class;
+    return rs_conn_send(from_handle(connection), (uint64_t)wr_id, (uint64_t)address, (uint32_t)lkey,
+                        (uint32_t)length_bytes);
+}
+
+RS_NATIVE(jint, postReceives)
+(JNIEnv *env, jclass class, jlong connection, jint first, jint count) {
+    (void)env, (void)class;
+    return rs_conn_post_receives(from_handle(connection), first, count);
 }
 
 RS_NATIVE(jint, disconnect)(JNIEnv *env, jclass class, jlong connection) {

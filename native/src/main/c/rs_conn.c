@@ -61,13 +61,33 @@ static int allocate_wrs(struct rs_conn *conn, int depth) {
     return 0;
 }
 
-static int create_qp(struct rs_conn *conn, int depth) {
+int rs_conn_post_receives(struct rs_conn *conn, int first, int count) {
+    const struct rs_receives *slots = &conn->receives;
+    if (!conn->id->qp) return rs_fail("ibv_post_recv", ENOTCONN);
+    if (first < 0 || count < 1 || first >= slots->slots || count > slots->slots)
+        return rs_fail("ibv_post_recv", EINVAL);
+    for (int i = 0; i < count; i++) {
+        unsigned slot = (unsigned)(first + i) % (unsigned)slots->slots;
+        struct ibv_sge sge = {.addr = slots->address + (uint64_t)slot * (unsigned)slots->slot_bytes,
+                              .length = (uint32_t)slots->slot_bytes,
+                              .lkey = slots->lkey};
+        struct ibv_recv_wr wr = {.wr_id = RS_RECEIVE_BIT | slot, .sg_list = &sge, .num_sge = 1};
+        struct ibv_recv_wr *bad;
+        int error = ibv_post_recv(conn->id->qp, &wr, &bad);
+        if (error) return rs_fail("ibv_post_recv", error < 0 ? -error : error);
+    }
+    return 0;
+}
+
+static int create_qp(struct rs_conn *conn, int depth, const struct rs_receives *receives) {
     struct rs_endpoint *ep = conn->ep;
+    if (receives) conn->receives = *receives;
+    int slots = conn->receives.slots;
     struct ibv_qp_init_attr attr = {
         .send_cq = ep->cq,
         .recv_cq = ep->cq,
         .cap = {.max_send_wr = (uint32_t)depth,
-                .max_recv_wr = 1,
+                .max_recv_wr = slots > 0 ? (uint32_t)slots : 1,
                 .max_send_sge = 1,
                 .max_recv_sge = 1},
         .qp_type = IBV_QPT_RC,
@@ -77,6 +97,7 @@ static int create_qp(struct rs_conn *conn, int depth) {
     if (conn->id->verbs != ep->context) return rs_fail("route over another device", ENODEV);
     int rc = allocate_wrs(conn, depth);
     if (!rc && rs_dl.rdma_create_qp(conn->id, ep->pd, &attr)) rc = rs_fail("rdma_create_qp", errno);
+    if (!rc && slots > 0) rc = rs_conn_post_receives(conn, 0, slots);
     if (rc) rs_conn_destroy_qp(conn);
     return rc;
 }
@@ -91,11 +112,11 @@ static struct rdma_conn_param conn_param(const void *private_data, int private_d
 }
 
 int rs_conn_connect(struct rs_conn *conn, const void *private_data, int private_data_bytes,
-                    int send_queue_depth) {
+                    int send_queue_depth, const struct rs_receives *receives) {
     struct rdma_conn_param param = conn_param(private_data, private_data_bytes);
     param.initiator_depth = RDMA_MAX_INIT_DEPTH; /* clipped to the device by librdmacm */
     param.responder_resources = RDMA_MAX_RESP_RES;
-    int rc = create_qp(conn, send_queue_depth);
+    int rc = create_qp(conn, send_queue_depth, receives);
     if (rc) return rc;
     if (rs_dl.rdma_connect(conn->id, &param)) {
         rc = rs_fail("rdma_connect", errno);
@@ -107,14 +128,15 @@ int rs_conn_connect(struct rs_conn *conn, const void *private_data, int private_
 static uint8_t smaller(int wanted, int limit) { return (uint8_t)(wanted < limit ? wanted : limit); }
 
 int rs_conn_accept(struct rs_conn *conn, const void *private_data, int private_data_bytes,
-                   int send_queue_depth, int initiator_depth, int responder_resources) {
+                   int send_queue_depth, const struct rs_receives *receives, int initiator_depth,
+                   int responder_resources) {
     struct rs_device device;
     int rc = rs_context_query(conn->ep->context, conn->id->port_num, &device);
     if (rc) return rc;
     struct rdma_conn_param param = conn_param(private_data, private_data_bytes);
     param.initiator_depth = smaller(initiator_depth, device.max_read_depth_out);
     param.responder_resources = smaller(responder_resources, device.max_read_depth_in);
-    rc = create_qp(conn, send_queue_depth);
+    rc = create_qp(conn, send_queue_depth, receives);
     if (rc) return rc;
     if (rs_dl.rdma_accept(conn->id, &param)) {
         rc = rs_fail("rdma_accept", errno);
@@ -160,6 +182,20 @@ int rs_conn_post(struct rs_conn *conn, const struct rs_read *reads, int count) {
     if (!error) return count;
     int taken = (int)(bad - conn->wrs);
     return taken > 0 ? taken : rs_fail("ibv_post_send", error < 0 ? -error : error);
+}
+
+int rs_conn_send(struct rs_conn *conn, uint64_t wr_id, uint64_t address, uint32_t lkey,
+                 uint32_t length_bytes) {
+    struct ibv_sge sge = {.addr = address, .length = length_bytes, .lkey = lkey};
+    struct ibv_send_wr wr = {.wr_id = wr_id,
+                             .sg_list = &sge,
+                             .num_sge = 1,
+                             .opcode = IBV_WR_SEND,
+                             .send_flags = IBV_SEND_SIGNALED};
+    struct ibv_send_wr *bad;
+    if (!conn->id->qp) return rs_fail("ibv_post_send", ENOTCONN);
+    int error = ibv_post_send(conn->id->qp, &wr, &bad);
+    return error ? rs_fail("ibv_post_send", error < 0 ? -error : error) : 0;
 }
 
 int rs_conn_disconnect(struct rs_conn *conn) {

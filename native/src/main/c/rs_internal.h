@@ -22,6 +22,7 @@ struct rs_conn {
     int queue_depth;         /* 0 without a queue pair */
     struct ibv_send_wr *wrs; /* queue_depth of each, to build chains in */
     struct ibv_sge *sges;
+    struct rs_receives receives;
 };
 
 struct rs_endpoint {

@@ -21,6 +21,7 @@ static int drain_completions(struct rs_endpoint *ep, struct rs_events *out) {
                 .status = wcs[i].status,
                 .vendor_error = wcs[i].vendor_err,
                 .qp_number = wcs[i].qp_num,
+                .length_bytes = wcs[i].byte_len,
             };
         }
     } while (taken > 0 && taken == room);

@@ -1,5 +1,6 @@
 /*
- * rs_verbs: RDMA READs over reliable connections made by rdma_cm. Plain C, knows no JNI.
+ * rs_verbs: RDMA READs and small messages over reliable connections made by rdma_cm. Plain C, knows
+ * no JNI.
  *
  * Functions that can fail return 0 (or a count) or -errno, and then rs_last_step() names the call
  * that failed on this thread. An endpoint is polled, and its connections are used, by one thread at
@@ -18,7 +19,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-#define RS_ABI_VERSION 1
+#define RS_ABI_VERSION 2
 
 /* Private data that every transport carries both ways (InfiniBand and RoCE: 56 bytes in a request).
  */
@@ -57,12 +58,27 @@ struct rs_read {
     uint32_t signaled;
 };
 
+/*
+ * Where a connection receives messages: slots of one size, one behind the other, in one region with
+ * IBV_ACCESS_LOCAL_WRITE. Messages fill them in turn, first to last and round again.
+ */
+struct rs_receives {
+    uint64_t address;
+    uint32_t lkey;
+    int32_t slots; /* 0: no messages are received */
+    int32_t slot_bytes;
+};
+
+/* The wr_id of a receive is its slot with this bit: an error completion says nothing else about
+ * what it is of. */
+#define RS_RECEIVE_BIT (UINT64_C(1) << 63)
+
 struct rs_completion {
     uint64_t wr_id;
     int32_t status; /* enum ibv_wc_status */
     uint32_t vendor_error;
     uint32_t qp_number;
-    uint32_t reserved;
+    uint32_t length_bytes; /* of a message received */
 };
 
 struct rs_conn;
@@ -169,11 +185,15 @@ int rs_conn_resolve(struct rs_endpoint *ep, const struct sockaddr *peer, int tim
                     struct rs_conn **out);
 int rs_conn_resolve_route(struct rs_conn *conn, int timeout_ms);
 
-/* Create the queue pair and connect / accept. Private data: at most RS_PRIVATE_DATA_BYTES. */
+/*
+ * Create the queue pair, post all receives (NULL: none) and connect / accept. Private data: at most
+ * RS_PRIVATE_DATA_BYTES. The depth counts READs and sent messages together.
+ */
 int rs_conn_connect(struct rs_conn *conn, const void *private_data, int private_data_bytes,
-                    int send_queue_depth);
+                    int send_queue_depth, const struct rs_receives *receives);
 int rs_conn_accept(struct rs_conn *conn, const void *private_data, int private_data_bytes,
-                   int send_queue_depth, int initiator_depth, int responder_resources);
+                   int send_queue_depth, const struct rs_receives *receives, int initiator_depth,
+                   int responder_resources);
 int rs_conn_reject(struct rs_conn *conn, const void *private_data, int private_data_bytes);
 
 /* Never 0, never used twice by a process. */
@@ -183,6 +203,14 @@ uint32_t rs_conn_qp_number(const struct rs_conn *conn);
 
 /* Posts READs as one chain; returns how many were taken, an error only when none was. */
 int rs_conn_post(struct rs_conn *conn, const struct rs_read *reads, int count);
+
+/* Sends one message, always signaled. The peer must have a receive posted for it: iWARP does not
+ * wait for one. */
+int rs_conn_send(struct rs_conn *conn, uint64_t wr_id, uint64_t address, uint32_t lkey,
+                 uint32_t length_bytes);
+
+/* Posts the receives of this many slots from first on, round the end, for the next messages. */
+int rs_conn_post_receives(struct rs_conn *conn, int first, int count);
 int rs_conn_disconnect(struct rs_conn *conn);
 
 /* The fence: when it returns no READ of this connection touches memory any more. */

@@ -25,6 +25,8 @@ enum {
     MAX_COMPLETIONS = 16,
     MAX_CM = 4,
     MAX_ASYNC = 4,
+    SLOTS = 3,
+    SLOT_BYTES = 100,
     PATIENCE_S = 60
 };
 
@@ -32,11 +34,13 @@ struct peer {
     struct rs_endpoint *ep;
     struct rs_conn *accepted;
     bool ignores; /* leaves requests alone */
+    const struct rs_receives *receives;
     int seen[32]; /* by enum rdma_cm_event_type */
     uint8_t private_data[RS_PRIVATE_DATA_BYTES];
     int completions;
     int32_t statuses[256];
     uint64_t wr_ids[256];
+    uint32_t lengths[256];
     struct rs_events *events;
 };
 
@@ -78,8 +82,8 @@ static void take_cm_event(struct peer *peer, const struct rs_cm_event *event) {
     assert(rs_conn_id(event->request) == event->id);
     if (peer->ignores) return;
     peer->accepted = event->request;
-    assert(!rs_conn_accept(event->request, "accepted", 9, DEPTH, event->initiator_depth,
-                           event->responder_resources));
+    assert(!rs_conn_accept(event->request, "accepted", 9, DEPTH, peer->receives,
+                           event->initiator_depth, event->responder_resources));
 }
 
 static void poll_peer(struct peer *peer, int timeout_ms) {
@@ -89,6 +93,7 @@ static void poll_peer(struct peer *peer, int timeout_ms) {
         const struct rs_completion *completion = &rs_completions(peer->events)[i];
         assert(peer->completions < 256);
         peer->statuses[peer->completions] = completion->status;
+        peer->lengths[peer->completions] = completion->length_bytes;
         peer->wr_ids[peer->completions++] = completion->wr_id;
     }
     for (int i = 0; i < peer->events->cm_events; i++)
@@ -113,7 +118,7 @@ static struct rs_conn *request(struct peer *reader, struct peer *owner, const vo
     await(&reader->seen[RDMA_CM_EVENT_ADDR_RESOLVED], 1, reader, NULL);
     assert(!rs_conn_resolve_route(conn, 5000));
     await(&reader->seen[RDMA_CM_EVENT_ROUTE_RESOLVED], 1, reader, NULL);
-    assert(!rs_conn_connect(conn, data, bytes, DEPTH));
+    assert(!rs_conn_connect(conn, data, bytes, DEPTH, reader->receives));
     return conn;
 }
 
@@ -236,6 +241,55 @@ static void destroying_the_queue_pair_is_a_fence_with_reads_under_way(void) {
     rs_unmap(memory.source, BYTES);
 }
 
+/* Registers slots of the peer to receive into; the slot after them holds a message to send. */
+static struct rs_receives register_slots(struct peer *peer, uint8_t **slots) {
+    struct rs_region *region;
+    assert(!rs_allocate((SLOTS + 1) * SLOT_BYTES, (void **)slots));
+    assert(!rs_region_register(peer->ep, (uintptr_t)*slots, (SLOTS + 1) * SLOT_BYTES,
+                               IBV_ACCESS_LOCAL_WRITE, &region));
+    return (struct rs_receives){.address = (uintptr_t)*slots,
+                                .lkey = rs_region_lkey(region),
+                                .slots = SLOTS,
+                                .slot_bytes = SLOT_BYTES};
+}
+
+static void send_message(struct rs_conn *conn, const struct rs_receives *from, uint8_t *slots,
+                         int number) {
+    slots[SLOTS * SLOT_BYTES] = (uint8_t)number;
+    assert(!rs_conn_send(conn, (uint64_t)number, from->address + SLOTS * SLOT_BYTES, from->lkey,
+                         (uint32_t)(1 + number)));
+}
+
+static void messages_fill_the_slots_in_turn_both_ways(void) {
+    struct peer reader = open_peer(), owner = open_peer();
+    uint8_t *reader_slots, *owner_slots;
+    struct rs_receives of_reader = register_slots(&reader, &reader_slots);
+    struct rs_receives of_owner = register_slots(&owner, &owner_slots);
+    reader.receives = &of_reader;
+    owner.receives = &of_owner;
+    struct rs_conn *conn = connect_peers(&reader, &owner);
+    for (int i = 0; i < 2 * SLOTS; i++) {
+        send_message(conn, &of_reader, reader_slots, i);
+        await(&owner.completions, i + 1, &owner, &reader);
+        await(&reader.completions, i + 1, &owner, &reader);
+        assert(owner.statuses[i] == IBV_WC_SUCCESS && owner.lengths[i] == (uint32_t)(1 + i));
+        assert(owner.wr_ids[i] == (RS_RECEIVE_BIT | (uint64_t)(i % SLOTS)));
+        assert(owner_slots[i % SLOTS * SLOT_BYTES] == i);
+        assert(reader.statuses[i] == IBV_WC_SUCCESS && reader.wr_ids[i] == (uint64_t)i);
+        assert(!rs_conn_post_receives(owner.accepted, i % SLOTS, 1));
+    }
+    send_message(owner.accepted, &of_owner, owner_slots, 7);
+    await(&reader.completions, 2 * SLOTS + 1, &owner, &reader);
+    assert(reader_slots[0] == 7 && reader.lengths[2 * SLOTS] == 8);
+    assert(rs_conn_post_receives(conn, SLOTS, 1) == -EINVAL);
+    assert(rs_conn_post_receives(conn, 0, SLOTS + 1) == -EINVAL);
+    assert(!strcmp(rs_last_step(), "ibv_post_recv"));
+    close_peer(&reader);
+    close_peer(&owner);
+    rs_unmap(reader_slots, (SLOTS + 1) * SLOT_BYTES);
+    rs_unmap(owner_slots, (SLOTS + 1) * SLOT_BYTES);
+}
+
 static void an_endpoint_closes_all_that_is_left_in_it(void) {
     struct peer reader = open_peer(), owner = open_peer();
     struct memory memory = register_memory(&reader, &owner);
@@ -331,6 +385,7 @@ static const struct {
     TEST(a_longer_chain_than_the_queue_is_taken_in_part),
     TEST(the_first_failed_completion_is_the_cause_and_the_rest_is_flushed),
     TEST(destroying_the_queue_pair_is_a_fence_with_reads_under_way),
+    TEST(messages_fill_the_slots_in_turn_both_ways),
     TEST(both_sides_learn_of_a_disconnect),
     TEST(a_request_that_nobody_answers_is_closed_with_its_endpoint),
     TEST(an_endpoint_closes_all_that_is_left_in_it),

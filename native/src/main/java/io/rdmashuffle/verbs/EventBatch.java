@@ -29,8 +29,8 @@ public final class EventBatch {
     private static final int WC_STATUS = WC_WR_ID + Long.BYTES;
     private static final int WC_VENDOR_ERROR = WC_STATUS + Integer.BYTES;
     private static final int WC_QP_NUMBER = WC_VENDOR_ERROR + Integer.BYTES;
-    private static final int WC_RESERVED = WC_QP_NUMBER + Integer.BYTES;
-    static final int COMPLETION_STRIDE = WC_RESERVED + Integer.BYTES;
+    private static final int WC_LENGTH_BYTES = WC_QP_NUMBER + Integer.BYTES;
+    static final int COMPLETION_STRIDE = WC_LENGTH_BYTES + Integer.BYTES;
 
     // struct rs_cm_event
     private static final int CM_ID = 0;
@@ -75,12 +75,27 @@ public final class EventBatch {
         return buffer.getInt(COMPLETIONS);
     }
 
-    /** The id that the READ was posted with. soft-iWARP may report the same flushed READ twice. */
+    /** The id that the READ or message was posted with. soft-iWARP may report the same flushed READ twice. */
     public long wrId(int i) {
         return buffer.getLong(completion(i) + WC_WR_ID);
     }
 
-    /** How the READ ended. */
+    /** Whether this is the end of a receive, good or bad, rather than of something that was posted to be read or sent. */
+    public boolean isReceive(int i) {
+        return wrId(i) < 0; // RS_RECEIVE_BIT
+    }
+
+    /** Of a receive: the slot of the {@link MessageRing} that it was posted with. */
+    public int slot(int i) {
+        return (int) wrId(i);
+    }
+
+    /** Of a receive that succeeded: the length of the message. */
+    public int lengthBytes(int i) {
+        return buffer.getInt(completion(i) + WC_LENGTH_BYTES);
+    }
+
+    /** How the READ, message or receive ended. */
     public WcStatus status(int i) {
         return WcStatus.of(buffer.getInt(completion(i) + WC_STATUS));
     }

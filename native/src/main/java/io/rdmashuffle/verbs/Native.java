@@ -9,7 +9,7 @@ import java.nio.ByteBuffer;
  */
 final class Native {
     /** Version of the interface between the two halves; raised with any change to it (RS_ABI_VERSION in rs_verbs.h). */
-    static final int ABI_VERSION = 1;
+    static final int ABI_VERSION = 2;
 
     private Native() {}
 
@@ -60,14 +60,33 @@ final class Native {
 
     static native int resolveRoute(long connection, int timeoutMillis);
 
-    static native int connect(long connection, byte[] privateData, int sendQueueDepth);
+    static native int connect(
+            long connection,
+            byte[] privateData,
+            int sendQueueDepth,
+            long receiveAddress,
+            int receiveLkey,
+            int slots,
+            int slotBytes);
 
     static native int accept(
-            long connection, byte[] privateData, int sendQueueDepth, int initiatorDepth, int responderResources);
+            long connection,
+            byte[] privateData,
+            int sendQueueDepth,
+            long receiveAddress,
+            int receiveLkey,
+            int slots,
+            int slotBytes,
+            int initiatorDepth,
+            int responderResources);
 
     static native int reject(long connection, byte[] privateData);
 
     static native int post(long connection, ByteBuffer reads, int from, int count);
+
+    static native int send(long connection, long wrId, long address, int lkey, int lengthBytes);
+
+    static native int postReceives(long connection, int first, int count);
 
     static native int disconnect(long connection);
 

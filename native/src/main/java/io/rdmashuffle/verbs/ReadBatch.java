@@ -50,7 +50,7 @@ public final class ReadBatch {
     /**
      * Adds a READ of remote memory into local memory.
      *
-     * @param wrId comes back in the completion
+     * @param wrId comes back in the completion, at least 0: negative ones are receives
      * @param localAddress where the bytes land, within a region with {@link Access#LOCAL_WRITE}
      * @param lkey the local region's {@link MemoryRegion#lkey}
      * @param remoteAddress where the bytes lie in the peer, within a region with {@link Access#REMOTE_READ}

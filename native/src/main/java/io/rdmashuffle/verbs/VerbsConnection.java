@@ -43,12 +43,26 @@ public final class VerbsConnection implements AutoCloseable {
      * in this call: it may block, and throws ECONNREFUSED when nobody listens.
      *
      * @param privateData at most 56 bytes for the peer; arrives zero-padded to 56 on InfiniBand and RoCE
-     * @param sendQueueDepth READs that may be posted and not yet reported, 1 to {@link RdmaDevice#maxQpWr}
+     * @param sendQueueDepth READs and messages that may be posted and not yet reported, 1 to {@link RdmaDevice#maxQpWr}
+     * @param ring where messages are received, all of it posted before the peer can send; to be closed after this
+     *     connection. None ({@link MessageRing#NONE}): the peer must not send any
      */
-    public void connect(byte[] privateData, int sendQueueDepth) throws VerbsException {
+    public void connect(byte[] privateData, int sendQueueDepth, MessageRing ring) throws VerbsException {
         checkPrivateData(privateData);
-        call(() -> Native.connect(connection, privateData, sendQueueDepth));
+        call(() -> Native.connect(
+                connection,
+                privateData,
+                sendQueueDepth,
+                ring.address(),
+                ring.lkey(),
+                ring.receiveSlots(),
+                ring.slotBytes()));
         qpNumber = call(() -> Native.qpNumber(connection));
+    }
+
+    /** As above, for a connection over which no messages come. */
+    public void connect(byte[] privateData, int sendQueueDepth) throws VerbsException {
+        connect(privateData, sendQueueDepth, MessageRing.NONE);
     }
 
     /**
@@ -57,18 +71,34 @@ public final class VerbsConnection implements AutoCloseable {
      *
      * @param privateData at most 56 bytes for the peer, which may see them zero-padded
      * @param sendQueueDepth as for {@link #connect}
+     * @param ring as for {@link #connect}
      * @param events the batch that holds the CONNECT_REQUEST
      * @param index its place there
      */
-    public void accept(byte[] privateData, int sendQueueDepth, EventBatch events, int index) throws VerbsException {
+    public void accept(byte[] privateData, int sendQueueDepth, MessageRing ring, EventBatch events, int index)
+            throws VerbsException {
         checkPrivateData(privateData);
         if (events.cmId(index) != id) {
             throw new IllegalArgumentException("event " + index + " is not the request of this connection");
         }
         int initiatorDepth = events.initiatorDepth(index);
         int responderResources = events.responderResources(index);
-        call(() -> Native.accept(connection, privateData, sendQueueDepth, initiatorDepth, responderResources));
+        call(() -> Native.accept(
+                connection,
+                privateData,
+                sendQueueDepth,
+                ring.address(),
+                ring.lkey(),
+                ring.receiveSlots(),
+                ring.slotBytes(),
+                initiatorDepth,
+                responderResources));
         qpNumber = call(() -> Native.qpNumber(connection));
+    }
+
+    /** As above, for a connection over which no messages come. */
+    public void accept(byte[] privateData, int sendQueueDepth, EventBatch events, int index) throws VerbsException {
+        accept(privateData, sendQueueDepth, MessageRing.NONE, events, index);
     }
 
     /** Passive side: refuses the request; the peer gets REJECTED with the private data (at most 56 bytes). */
@@ -92,6 +122,32 @@ public final class VerbsConnection implements AutoCloseable {
         }
         var buffer = batch.checked(from, count);
         return call(() -> Native.post(connection, buffer, from, count));
+    }
+
+    /**
+     * Sends one message, after everything posted before; its end is always reported, and the slot is the device's until
+     * then. The peer must have a receive posted for it, as iWARP does not wait for one; there the side that connected must
+     * also be the first to send (RFC 5044, section 7.1).
+     *
+     * @param wrId comes back in the completion, at least 0
+     * @param ring holds the message
+     * @param slot a sending slot of the ring
+     * @param lengthBytes 1 to the size of a slot
+     * @throws VerbsException ENOMEM for a full queue
+     */
+    public void send(long wrId, MessageRing ring, int slot, int lengthBytes) throws VerbsException {
+        long address = ring.checkedAddress(slot, lengthBytes);
+        call(() -> Native.send(connection, wrId, address, ring.lkey(), lengthBytes));
+    }
+
+    /**
+     * Posts receives anew for slots whose messages were taken out, with one native call.
+     *
+     * @param first the slot that was filled first among them: messages fill slots in turn
+     * @param count how many, round the end of the ring
+     */
+    public void postReceives(int first, int count) throws VerbsException {
+        call(() -> Native.postReceives(connection, first, count));
     }
 
     /**

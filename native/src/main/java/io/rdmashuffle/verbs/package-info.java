@@ -1,5 +1,6 @@
 /**
- * RDMA verbs for Java: devices, memory regions, reliable connections made by rdma_cm, and one-sided READs.
+ * RDMA verbs for Java: devices, memory regions, reliable connections made by rdma_cm, one-sided READs and small
+ * messages.
  *
  * <p>Ownership is a tree whose children are closed first: an endpoint owns its memory regions and connections, a
  * connection owns its queue pair. Every {@code close()} is idempotent; closing an endpoint closes what is left below

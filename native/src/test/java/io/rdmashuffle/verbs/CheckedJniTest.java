@@ -16,6 +16,7 @@ class CheckedJniTest {
                 EndpointTest.class.getName(),
                 ConnectionTest.class.getName(),
                 ReadTest.class.getName(),
+                MessageTest.class.getName(),
                 MemoryTest.class.getName())) {
             String output = child.outputToEnd();
             assertTrue(output.contains(", failed: 0"), output);

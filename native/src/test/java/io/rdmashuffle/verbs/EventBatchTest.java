@@ -2,7 +2,9 @@ package io.rdmashuffle.verbs;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.ByteBuffer;
 import org.junit.jupiter.api.Test;
@@ -25,14 +27,28 @@ class EventBatchTest {
     void reads_completions_at_the_offsets_of_the_c_struct() {
         buffer.putInt(12, 2);
         int at = 24 + 24;
-        buffer.putLong(at, 77).putInt(at + 8, 10).putInt(at + 12, 0x88).putInt(at + 16, 17);
+        buffer.putLong(at, 77)
+                .putInt(at + 8, 10)
+                .putInt(at + 12, 0x88)
+                .putInt(at + 16, 17)
+                .putInt(at + 20, 2048);
 
         assertEquals(2, events.completions());
         assertEquals(77, events.wrId(1));
         assertEquals(WcStatus.REM_ACCESS_ERR, events.status(1));
         assertEquals(0x88, events.vendorError(1));
         assertEquals(17, events.qpNumber(1));
+        assertEquals(2048, events.lengthBytes(1));
+        assertFalse(events.isReceive(1));
         assertThrows(IndexOutOfBoundsException.class, () -> events.wrId(2));
+    }
+
+    @Test
+    void tells_receives_by_their_highest_bit() {
+        buffer.putInt(12, 1);
+        buffer.putLong(24, Long.MIN_VALUE | 5);
+        assertTrue(events.isReceive(0));
+        assertEquals(5, events.slot(0));
     }
 
     @Test

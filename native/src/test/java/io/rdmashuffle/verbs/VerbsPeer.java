@@ -19,6 +19,7 @@ final class VerbsPeer implements AutoCloseable {
 
     final VerbsEndpoint endpoint;
     final List<Completion> completions = new ArrayList<>();
+    final List<Received> received = new ArrayList<>();
     final List<CmEvent> cmEvents = new ArrayList<>();
     final List<AsyncEventType> asyncEvents = new ArrayList<>();
     /** Connections accepted, by id. */
@@ -27,8 +28,12 @@ final class VerbsPeer implements AutoCloseable {
     private final EventBatch events = new EventBatch(64, 8);
     private boolean rejects;
     private byte[] answer = {};
+    private MessageRing ring = MessageRing.NONE;
 
     record Completion(long wrId, WcStatus status, int qpNumber) {}
+
+    /** @param slot of the ring; @param lengthBytes of the message */
+    record Received(int slot, int lengthBytes, WcStatus status) {}
 
     record CmEvent(long id, CmEventType type, int status, int initiatorDepth, byte[] privateData) {}
 
@@ -45,6 +50,12 @@ final class VerbsPeer implements AutoCloseable {
     VerbsPeer accepting(byte[] privateData) {
         rejects = false;
         answer = privateData;
+        return this;
+    }
+
+    /** From now on connections receive messages there. */
+    VerbsPeer receiving(MessageRing ring) {
+        this.ring = ring;
         return this;
     }
 
@@ -71,7 +82,11 @@ final class VerbsPeer implements AutoCloseable {
     int poll(int timeoutMillis) throws VerbsException {
         int count = endpoint.poll(events, timeoutMillis);
         for (int i = 0; i < events.completions(); i++) {
-            completions.add(new Completion(events.wrId(i), events.status(i), events.qpNumber(i)));
+            if (events.isReceive(i)) {
+                received.add(new Received(events.slot(i), events.lengthBytes(i), events.status(i)));
+            } else {
+                completions.add(new Completion(events.wrId(i), events.status(i), events.qpNumber(i)));
+            }
         }
         for (int i = 0; i < events.cmEvents(); i++) {
             if (events.cmType(i) == CmEventType.CONNECT_REQUEST) {
@@ -96,7 +111,7 @@ final class VerbsPeer implements AutoCloseable {
             connection.reject(answer);
             connection.close();
         } else {
-            connection.accept(answer, SEND_QUEUE_DEPTH, events, index);
+            connection.accept(answer, SEND_QUEUE_DEPTH, ring, events, index);
             accepted.put(connection.id(), connection);
         }
     }
@@ -107,7 +122,7 @@ final class VerbsPeer implements AutoCloseable {
         pump(() -> saw(connection.id(), CmEventType.ADDR_RESOLVED), this);
         connection.resolveRoute(TIMEOUT_MILLIS);
         pump(() -> saw(connection.id(), CmEventType.ROUTE_RESOLVED), this);
-        connection.connect(privateData, SEND_QUEUE_DEPTH);
+        connection.connect(privateData, SEND_QUEUE_DEPTH, ring);
         return connection;
     }
 
