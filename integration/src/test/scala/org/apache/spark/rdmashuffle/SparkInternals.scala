@@ -12,4 +12,6 @@ object SparkInternals {
 
   /** As the context cleaner does when nobody refers to the shuffle any more; waits for the executors. */
   def removeShuffle(sc: SparkContext, shuffleId: Int): Unit = sc.env.blockManager.master.removeShuffle(shuffleId, true)
+
+  def awaitListeners(sc: SparkContext): Unit = sc.listenerBus.waitUntilEmpty()
 }

@@ -8,6 +8,7 @@ import io.rdmashuffle.core.directory.DirectoryClient;
 import io.rdmashuffle.core.directory.LocationCache;
 import io.rdmashuffle.core.directory.Message;
 import io.rdmashuffle.core.metrics.Counters;
+import io.rdmashuffle.core.metrics.Gauge;
 import io.rdmashuffle.core.publish.MapOutputPublisher;
 import io.rdmashuffle.core.publish.MapOutputRegistry;
 import io.rdmashuffle.core.read.BlockReader;
@@ -53,6 +54,11 @@ public final class RdmaNode implements AutoCloseable {
                 Endpoints.withinMemlock(config.get(RdmaConfig.SINK_MAX_BYTES)),
                 config.get(RdmaConfig.SINK_WAIT_MILLIS),
                 counters);
+        counters.setGauge(Gauge.REGISTERED_BYTES, registry::registeredBytes);
+        counters.setGauge(Gauge.SINK_POOL_BYTES, reader.pool()::registeredBytes);
+        counters.setGauge(Gauge.SINK_LENT_BYTES, reader.pool()::lentBytes);
+        counters.setGauge(Gauge.READER_QUEUE_PAIRS, connections.asReader()::size);
+        counters.setGauge(Gauge.OWNER_QUEUE_PAIRS, connections.asOwner()::size);
     }
 
     /**

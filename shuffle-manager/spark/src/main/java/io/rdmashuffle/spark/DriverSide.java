@@ -2,9 +2,7 @@ package io.rdmashuffle.spark;
 
 import io.rdmashuffle.core.directory.Directory;
 import io.rdmashuffle.core.directory.Message;
-import io.rdmashuffle.core.metrics.Counter;
-import io.rdmashuffle.core.metrics.Counters;
-import io.rdmashuffle.core.metrics.FallbackReason;
+import io.rdmashuffle.core.metrics.Snapshot;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.apache.spark.SparkContext;
@@ -41,7 +39,11 @@ final class DriverSide implements AutoCloseable {
                 directory.removeExecutor(event.executorId());
             }
         });
-        return new DriverSide(directory, rpcEnv, endpoint);
+        DriverSide side = new DriverSide(directory, rpcEnv, endpoint);
+        context.env()
+                .metricsSystem()
+                .registerSource(new FiguresSource(() -> side.summary().figures()));
+        return side;
     }
 
     void removeShuffle(int shuffleId) {
@@ -55,7 +57,7 @@ final class DriverSide implements AutoCloseable {
     }
 
     static ApplicationReport nothingYet() {
-        return new ApplicationReport(Map.of(), 0, 0, 0, 0, 0, Map.of());
+        return new ApplicationReport(Map.of(), 0, Snapshot.zero());
     }
 
     @Override
@@ -70,25 +72,15 @@ final class DriverSide implements AutoCloseable {
     }
 
     private ApplicationReport summary() {
+        Map<Long, Snapshot> reports = directory.reports();
         Map<String, ExecutorTransport> executors = new LinkedHashMap<>();
         for (Message.Hello hello : directory.executors()) {
+            Snapshot figures = reports.getOrDefault(hello.incarnation(), Snapshot.zero());
             executors.put(
-                    hello.executorId(), new ExecutorTransport(hello.owner() != null, hello.device(), hello.cause()));
+                    hello.executorId(),
+                    new ExecutorTransport(hello.owner() != null, hello.device(), hello.cause(), figures));
         }
-        long[] totals = directory.totals();
-        Map<String, Long> fallbacks = new LinkedHashMap<>();
-        for (FallbackReason reason : FallbackReason.values()) {
-            if (totals[Counters.index(reason)] > 0) {
-                fallbacks.put(reason.name(), totals[Counters.index(reason)]);
-            }
-        }
-        return new ApplicationReport(
-                executors,
-                totals[Counter.RDMA_BYTES.ordinal()],
-                totals[Counter.RDMA_BLOCKS.ordinal()],
-                totals[Counter.TCP_BYTES.ordinal()],
-                totals[Counter.TCP_BLOCKS.ordinal()],
-                directory.publishedOutputs(),
-                fallbacks);
+        Snapshot total = reports.values().stream().reduce(Snapshot.zero(), Snapshot::plus);
+        return new ApplicationReport(executors, directory.publishedOutputs(), total);
     }
 }

@@ -10,9 +10,9 @@ import io.rdmashuffle.core.directory.Message;
 import io.rdmashuffle.core.metrics.Counters;
 import io.rdmashuffle.core.metrics.FallbackLog;
 import io.rdmashuffle.core.metrics.FallbackReason;
+import io.rdmashuffle.core.metrics.Snapshot;
 import java.io.IOException;
 import java.security.SecureRandom;
-import java.util.Arrays;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.slf4j.Logger;
@@ -34,7 +34,7 @@ final class ExecutorSide implements AutoCloseable {
     private final FallbackReason whyNot;
     private final String cause;
     private final RdmaBlockStoreClient client;
-    private long[] reported = {};
+    private Snapshot reported = Snapshot.zero();
 
     private ExecutorSide(
             Mode mode,
@@ -52,6 +52,7 @@ final class ExecutorSide implements AutoCloseable {
         this.whyNot = whyNot;
         this.cause = cause;
         this.client = new RdmaBlockStoreClient(env.blockManager().blockStoreClient(), this);
+        env.metricsSystem().registerSource(new FiguresSource(counters::snapshot));
     }
 
     /** Opens the device and says hello to the driver; says in one log line which transport is used and why. */
@@ -128,8 +129,8 @@ final class ExecutorSide implements AutoCloseable {
 
     /** Sends the counters to the driver if they moved since. Called when a task ends, before Spark tells the driver so. */
     synchronized void reportIfChanged() {
-        long[] now = counters.snapshot();
-        if (directory != null && !Arrays.equals(now, reported)) {
+        Snapshot now = counters.snapshot();
+        if (directory != null && !now.equals(reported)) {
             reported = now;
             directory.report(now);
         }

@@ -69,7 +69,7 @@ final class RdmaBlockStoreClient extends BlockStoreClient {
                     fetch.port(),
                     fetch.execId(),
                     blockIds,
-                    new CountingListener(fetch.listener(), executor.counters()),
+                    new CountingListener(fetch.listener(), reason, executor.counters()),
                     fetch.downloads());
         }
     }

@@ -36,6 +36,10 @@ public final class Connections {
         return asReader;
     }
 
+    public OwnerConnections asOwner() {
+        return asOwner;
+    }
+
     /** Closes all connections, then ends the loop. Any thread but the loop's. */
     public void close() {
         loop.submit(() -> {

@@ -63,7 +63,7 @@ public final class OwnerConnections implements EventLoop.RequestHandler {
         }
     }
 
-    /** Connections that stand or are being made. */
+    /** Connections that stand or are being made; from another thread than the loop's, of late. */
     public int size() {
         return served.size();
     }

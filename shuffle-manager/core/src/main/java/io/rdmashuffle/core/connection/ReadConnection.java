@@ -40,7 +40,7 @@ final class ReadConnection implements EventLoop.Handler {
     }
 
     /** A posted chain: its last READ is signaled and carries the id. */
-    private record Chain(long id, int reads, List<ReadTask> ending) {}
+    private record Chain(long id, int reads, List<ReadTask> ending, long postedNanos) {}
 
     private final EventLoop loop;
     private final Owner owner;
@@ -157,6 +157,7 @@ final class ReadConnection implements EventLoop.Handler {
         Chain chain = posted.poll();
         freeSlots += chain.reads;
         lastProgressNanos = System.nanoTime();
+        counters.addReadLatency(lastProgressNanos - chain.postedNanos);
         post();
         chain.ending.forEach(ReadTask::onDone);
     }
@@ -232,18 +233,19 @@ final class ReadConnection implements EventLoop.Handler {
             return;
         }
         List<ReadTask> ending = fillBatch();
+        long nowNanos = System.nanoTime();
         try {
             int taken = connection.post(batch, 0, batch.size());
             if (posted.isEmpty()) {
-                lastProgressNanos = System.nanoTime();
+                lastProgressNanos = nowNanos;
             }
-            posted.add(new Chain(nextChainId++, batch.size(), ending));
+            posted.add(new Chain(nextChainId++, batch.size(), ending, nowNanos));
             freeSlots -= batch.size();
             if (taken < batch.size()) {
                 close(FallbackReason.READ_FAILED, "the send queue took " + taken + " of " + batch.size() + " READs");
             }
         } catch (VerbsException e) {
-            posted.add(new Chain(nextChainId++, 0, ending));
+            posted.add(new Chain(nextChainId++, 0, ending, nowNanos));
             close(FallbackReason.READ_FAILED, e.getMessage());
         }
     }

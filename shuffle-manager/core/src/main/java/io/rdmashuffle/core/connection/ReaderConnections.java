@@ -1,5 +1,6 @@
 package io.rdmashuffle.core.connection;
 
+import io.rdmashuffle.core.metrics.Counter;
 import io.rdmashuffle.core.metrics.Counters;
 import io.rdmashuffle.core.metrics.FallbackReason;
 import java.util.ArrayList;
@@ -59,6 +60,11 @@ public final class ReaderConnections {
         connection.submit(task);
     }
 
+    /** Connections that stand or are being made; from another thread than the loop's, of late. */
+    public int size() {
+        return byIncarnation.size();
+    }
+
     /** Fails what is under way and closes all connections. */
     public void closeAll() {
         new ArrayList<>(byIncarnation.values())
@@ -86,6 +92,7 @@ public final class ReaderConnections {
         Owner owner = connection.owner();
         byIncarnation.remove(owner.incarnation(), connection);
         if (reason != FallbackReason.CLOSED) {
+            counters.add(Counter.QUARANTINES, 1);
             quarantinedUntilNanos.put(owner.incarnation(), System.nanoTime() + quarantineNanos);
             LOG.debug("connection to {} closed: {} ({})", owner.label(), reason, detail);
         }

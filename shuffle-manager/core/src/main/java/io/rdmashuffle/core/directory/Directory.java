@@ -1,7 +1,7 @@
 package io.rdmashuffle.core.directory;
 
 import io.rdmashuffle.core.connection.Owner;
-import io.rdmashuffle.core.metrics.Counters;
+import io.rdmashuffle.core.metrics.Snapshot;
 import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.BitSet;
@@ -27,7 +27,7 @@ public final class Directory {
 
     private final byte[] secret = new byte[SECRET_BYTES];
     private final Map<Long, Message.Hello> executors = new LinkedHashMap<>();
-    private final Map<Long, long[]> reports = new HashMap<>();
+    private final Map<Long, Snapshot> reports = new HashMap<>();
     private final Map<Integer, Shuffle> shuffles = new HashMap<>();
     private final BitSet removedShuffles = new BitSet();
 
@@ -62,6 +62,7 @@ public final class Directory {
                 .filter(hello -> hello.executorId().equals(executorId))
                 .map(Message.Hello::incarnation)
                 .toList();
+        lives.forEach(life -> reports.computeIfPresent(life, (incarnation, report) -> report.ended()));
         for (Shuffle shuffle : shuffles.values()) {
             if (shuffle.byOwner.keySet().removeAll(lives)) {
                 shuffle.encoded = null;
@@ -74,15 +75,9 @@ public final class Directory {
         return List.copyOf(executors.values());
     }
 
-    /** The counters of all executors together, lost ones included. */
-    public synchronized long[] totals() {
-        long[] totals = new long[Counters.SNAPSHOT_LENGTH];
-        for (long[] report : reports.values()) {
-            for (int i = 0; i < Math.min(totals.length, report.length); i++) {
-                totals[i] += report[i];
-            }
-        }
-        return totals;
+    /** What each executor that ever introduced itself has reported last, by incarnation. */
+    public synchronized Map<Long, Snapshot> reports() {
+        return Map.copyOf(reports);
     }
 
     /** Map outputs that are published now, of all shuffles. */
@@ -106,7 +101,7 @@ public final class Directory {
             return null;
         }
         if (message instanceof Message.Report report) {
-            reports.put(report.incarnation(), report.counters());
+            reports.put(report.incarnation(), Snapshot.of(report.counters()));
             return null;
         }
         throw new MalformedMessageException(

@@ -1,5 +1,6 @@
 package io.rdmashuffle.core.directory;
 
+import io.rdmashuffle.core.metrics.Snapshot;
 import java.io.IOException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -34,8 +35,8 @@ public final class DirectoryClient {
         channel.send(MessageCodec.encode(new Message.Withdraw(shuffleId, incarnation, mapId)));
     }
 
-    public void report(long[] counters) {
-        channel.send(MessageCodec.encode(new Message.Report(incarnation, counters)));
+    public void report(Snapshot figures) {
+        channel.send(MessageCodec.encode(new Message.Report(incarnation, figures.toArray())));
     }
 
     /** Asks for all locations of a shuffle; the future ends on any thread, within the time-out. */

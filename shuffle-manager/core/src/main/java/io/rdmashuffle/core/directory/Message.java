@@ -43,6 +43,6 @@ public sealed interface Message {
     /** What one owner has published of a shuffle. */
     record OwnedOutputs(Owner owner, List<MapOutputLocation> outputs) {}
 
-    /** The counters of an executor since its start, as {@link io.rdmashuffle.core.metrics.Counters#snapshot}. Not answered. */
+    /** The counters of an executor since its start, as {@link io.rdmashuffle.core.metrics.Snapshot}. Not answered. */
     record Report(long incarnation, long[] counters) implements Message {}
 }

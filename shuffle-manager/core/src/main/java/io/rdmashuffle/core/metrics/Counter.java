@@ -2,24 +2,26 @@ package io.rdmashuffle.core.metrics;
 
 /** What is counted in each process, besides the fallbacks by reason. */
 public enum Counter {
-    /** Bytes of blocks delivered by RDMA_READ. */
-    RDMA_BYTES,
-    /** Blocks delivered by RDMA_READ. */
-    RDMA_BLOCKS,
-    /** READ work requests posted for blocks. */
-    RDMA_READS,
-    /** Bytes of remote blocks delivered by the engine's own client. */
-    TCP_BYTES,
-    /** Remote blocks delivered by the engine's own client. */
-    TCP_BLOCKS,
-    /** Map outputs published. */
-    PUBLISHED_OUTPUTS,
-    /** Bytes of map outputs published. */
-    PUBLISHED_BYTES,
-    /** Nanoseconds spent mapping and registering map outputs. */
-    REGISTRATION_NANOS,
-    /** Connections established as a reader. */
-    CONNECTIONS,
-    /** Connection requests refused as an owner. */
-    REFUSED_CONNECTIONS
+    RDMA_BYTES("bytes of blocks delivered by RDMA_READ"),
+    RDMA_BLOCKS("blocks delivered by RDMA_READ"),
+    RDMA_READS("READ work requests posted for blocks"),
+    TCP_BYTES("bytes of remote blocks delivered by the engine's own client"),
+    TCP_BLOCKS("remote blocks delivered by the engine's own client"),
+    PUBLISHED_OUTPUTS("map outputs published"),
+    PUBLISHED_BYTES("bytes of map outputs published"),
+    REGISTRATION_NANOS("nanoseconds spent mapping and registering map outputs"),
+    CONNECTIONS("connections established as a reader"),
+    QUARANTINES("times that an owner was put into quarantine"),
+    REFUSED_CONNECTIONS("connection requests refused as an owner");
+
+    private final String meaning;
+
+    Counter(String meaning) {
+        this.meaning = meaning;
+    }
+
+    /** One phrase with the unit, for reports and documentation. */
+    public String meaning() {
+        return meaning;
+    }
 }

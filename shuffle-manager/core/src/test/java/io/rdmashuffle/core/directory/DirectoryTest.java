@@ -10,6 +10,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.rdmashuffle.core.connection.Owner;
 import io.rdmashuffle.core.metrics.Counter;
 import io.rdmashuffle.core.metrics.Counters;
+import io.rdmashuffle.core.metrics.Gauge;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.List;
@@ -75,13 +76,16 @@ class DirectoryTest {
         hello("2", 200);
         publish(0, 100, 7);
         publish(0, 200, 8);
-        long[] counters = new long[Counters.SNAPSHOT_LENGTH];
-        counters[Counter.RDMA_BYTES.ordinal()] = 5;
-        assertNull(ask(new Message.Report(100, counters)));
+        Counters counters = new Counters();
+        counters.add(Counter.RDMA_BYTES, 5);
+        counters.setGauge(Gauge.REGISTERED_BYTES, () -> 9);
+        assertNull(ask(new Message.Report(100, counters.snapshot().toArray())));
+        assertEquals(9, directory.reports().get(100L).get(Gauge.REGISTERED_BYTES));
         directory.removeExecutor("1");
         assertEquals(1, locate(0).size());
         assertEquals("2", locate(0).get(0).owner().executorId());
-        assertEquals(5, directory.totals()[Counter.RDMA_BYTES.ordinal()]);
+        assertEquals(5, directory.reports().get(100L).get(Counter.RDMA_BYTES));
+        assertEquals(0, directory.reports().get(100L).get(Gauge.REGISTERED_BYTES), "it has nothing any more");
     }
 
     @Test
