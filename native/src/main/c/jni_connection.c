@@ -2,12 +2,14 @@
 #include "jni_util.h"
 
 RS_NATIVE(jlong, resolve)
-(JNIEnv *env, jclass class, jlong endpoint, jbyteArray address, jint scope_id, jint port,
- jint timeout_ms) {
+(JNIEnv *env, jclass class, jlong endpoint, jbyteArray local_address, jint local_scope_id,
+ jbyteArray address, jint scope_id, jint port, jint timeout_ms) {
     (void)class;
+    struct sockaddr_storage local = to_sockaddr(env, local_address, local_scope_id, 0);
     struct sockaddr_storage peer = to_sockaddr(env, address, scope_id, port);
     struct rs_conn *conn;
-    int rc = rs_conn_resolve(from_handle(endpoint), (struct sockaddr *)&peer, timeout_ms, &conn);
+    int rc = rs_conn_resolve(from_handle(endpoint), (struct sockaddr *)&local,
+                             (struct sockaddr *)&peer, timeout_ms, &conn);
     return rc ? rc : to_handle(conn);
 }
 

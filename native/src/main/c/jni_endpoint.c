@@ -20,6 +20,13 @@ RS_NATIVE(jint, endpointPort)(JNIEnv *env, jclass class, jlong endpoint) {
     return rs_endpoint_port(from_handle(endpoint));
 }
 
+RS_NATIVE(jint, endpointListen)
+(JNIEnv *env, jclass class, jlong endpoint, jbyteArray address, jint scope_id, jint backlog) {
+    (void)class;
+    struct sockaddr_storage local = to_sockaddr(env, address, scope_id, 0);
+    return rs_endpoint_listen(from_handle(endpoint), (struct sockaddr *)&local, backlog);
+}
+
 RS_NATIVE(jint, poll)(JNIEnv *env, jclass class, jlong endpoint, jobject events, jint timeout_ms) {
     (void)class;
     return rs_endpoint_poll(from_handle(endpoint), (*env)->GetDirectBufferAddress(env, events),

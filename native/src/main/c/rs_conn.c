@@ -20,9 +20,9 @@ int rs_conn_adopt(struct rs_endpoint *ep, struct rdma_cm_id *id, struct rs_conn 
     return 0;
 }
 
-/* From the listen address, so that both directions use the same device. */
-int rs_conn_resolve(struct rs_endpoint *ep, const struct sockaddr *peer, int timeout_ms,
-                    struct rs_conn **out) {
+/* From an address of the endpoint's device, as the queue pair must be on it. */
+int rs_conn_resolve(struct rs_endpoint *ep, const struct sockaddr *from,
+                    const struct sockaddr *peer, int timeout_ms, struct rs_conn **out) {
     struct rdma_cm_id *id;
     if (rs_dl.rdma_create_id(ep->cm, &id, NULL, RDMA_PS_TCP))
         return rs_fail("rdma_create_id", errno);
@@ -32,7 +32,7 @@ int rs_conn_resolve(struct rs_endpoint *ep, const struct sockaddr *peer, int tim
         rs_dl.rdma_destroy_id(id);
         return rc;
     }
-    if (rs_dl.rdma_resolve_addr(id, (struct sockaddr *)&ep->local, (struct sockaddr *)peer,
+    if (rs_dl.rdma_resolve_addr(id, (struct sockaddr *)from, (struct sockaddr *)peer,
                                 timeout_ms)) {
         rc = rs_fail("rdma_resolve_addr", errno);
         rs_conn_close(conn);

@@ -1,9 +1,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -15,32 +13,36 @@ static int set_nonblocking(int fd) {
     return 0;
 }
 
-static void remember_address(struct rs_endpoint *ep, const struct sockaddr *address) {
-    if (address->sa_family == AF_INET6) {
-        struct sockaddr_in6 *local = (struct sockaddr_in6 *)&ep->local;
-        memcpy(local, address, sizeof(*local));
-        local->sin6_port = 0;
-    } else {
-        struct sockaddr_in *local = (struct sockaddr_in *)&ep->local;
-        memcpy(local, address, sizeof(*local));
-        local->sin_port = 0;
-    }
+static int start_listener(struct rs_endpoint *ep, struct rdma_cm_id *id,
+                          const struct sockaddr *address, int backlog) {
+    static const char no_device[] = "no RDMA device at this address";
+    if (rs_dl.rdma_bind_addr(id, (struct sockaddr *)address))
+        return rs_fail(errno == ENODEV ? no_device : "rdma_bind_addr", errno);
+    if (!id->verbs) return rs_fail(no_device, ENODEV); /* of no device, or of all */
+    if (ep->context && ep->context != id->verbs) return rs_fail("address of another device", EXDEV);
+    if (rs_dl.rdma_listen(id, backlog)) return rs_fail("rdma_listen", errno);
+    return 0;
 }
 
-static int open_listener(struct rs_endpoint *ep, const struct sockaddr *address, int backlog) {
-    static const char no_device[] = "no RDMA device at this address";
+int rs_endpoint_listen(struct rs_endpoint *ep, const struct sockaddr *address, int backlog) {
+    struct rdma_cm_id *id;
+    if (ep->listener_count == RS_MAX_LISTENERS) return rs_fail("more listeners", ENOSPC);
+    if (rs_dl.rdma_create_id(ep->cm, &id, NULL, RDMA_PS_TCP))
+        return rs_fail("rdma_create_id", errno);
+    int rc = start_listener(ep, id, address, backlog);
+    if (rc) {
+        rs_dl.rdma_destroy_id(id);
+        return rc;
+    }
+    ep->context = id->verbs;
+    ep->listeners[ep->listener_count++] = id;
+    return ntohs(rs_dl.rdma_get_src_port(id));
+}
+
+static int open_channel(struct rs_endpoint *ep) {
     ep->cm = rs_dl.rdma_create_event_channel();
     if (!ep->cm) return rs_fail("rdma_create_event_channel", errno);
-    int rc = set_nonblocking(ep->cm->fd);
-    if (rc) return rc;
-    if (rs_dl.rdma_create_id(ep->cm, &ep->listener, NULL, RDMA_PS_TCP))
-        return rs_fail("rdma_create_id", errno);
-    if (rs_dl.rdma_bind_addr(ep->listener, (struct sockaddr *)address))
-        return rs_fail(errno == ENODEV ? no_device : "rdma_bind_addr", errno);
-    ep->context = ep->listener->verbs; /* NULL for an address of no device, or of all */
-    if (!ep->context) return rs_fail(no_device, ENODEV);
-    if (rs_dl.rdma_listen(ep->listener, backlog)) return rs_fail("rdma_listen", errno);
-    return 0;
+    return set_nonblocking(ep->cm->fd);
 }
 
 static int open_queue(struct rs_endpoint *ep, int cq_entries) {
@@ -60,7 +62,6 @@ int rs_endpoint_open(const struct sockaddr *address, int backlog, int cq_entries
     struct rs_endpoint *ep = calloc(1, sizeof(*ep));
     if (!ep) return rs_fail("calloc", ENOMEM);
     pthread_mutex_init(&ep->regions_lock, NULL);
-    remember_address(ep, address);
 
     int rc;
     ep->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -68,8 +69,10 @@ int rs_endpoint_open(const struct sockaddr *address, int backlog, int cq_entries
         rc = rs_fail("eventfd", errno);
         goto close;
     }
-    rc = open_listener(ep, address, backlog);
+    rc = open_channel(ep);
     if (rc) goto close;
+    rc = rs_endpoint_listen(ep, address, backlog);
+    if (rc < 0) goto close;
     rc = open_queue(ep, cq_entries);
     if (rc) goto close;
     *out = ep;
@@ -81,11 +84,11 @@ close:
 }
 
 int rs_endpoint_device(struct rs_endpoint *ep, struct rs_device *out) {
-    return rs_context_query(ep->context, ep->listener->port_num, out);
+    return rs_context_query(ep->context, ep->listeners[0]->port_num, out);
 }
 
 int rs_endpoint_port(struct rs_endpoint *ep) {
-    return ntohs(rs_dl.rdma_get_src_port(ep->listener));
+    return ntohs(rs_dl.rdma_get_src_port(ep->listeners[0]));
 }
 
 int rs_endpoint_wake(struct rs_endpoint *ep) {
@@ -104,7 +107,7 @@ void rs_endpoint_close(struct rs_endpoint *ep) {
     if (ep->cq) rs_dl.ibv_destroy_cq(ep->cq);
     if (ep->channel) rs_dl.ibv_destroy_comp_channel(ep->channel);
     if (ep->pd) rs_dl.ibv_dealloc_pd(ep->pd);
-    if (ep->listener) rs_dl.rdma_destroy_id(ep->listener);
+    for (int i = 0; i < ep->listener_count; i++) rs_dl.rdma_destroy_id(ep->listeners[i]);
     if (ep->cm) rs_dl.rdma_destroy_event_channel(ep->cm);
     if (ep->wake_fd >= 0) close(ep->wake_fd);
     pthread_mutex_destroy(&ep->regions_lock);

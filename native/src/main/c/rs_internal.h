@@ -27,14 +27,14 @@ struct rs_conn {
 
 struct rs_endpoint {
     struct rdma_event_channel *cm;
-    struct rdma_cm_id *listener; /* its context is NULL */
-    struct ibv_context *context; /* the listener's; owned by librdmacm */
+    struct rdma_cm_id *listeners[RS_MAX_LISTENERS]; /* one an address; their contexts are NULL */
+    int listener_count;
+    struct ibv_context *context; /* the first listener's; owned by librdmacm */
     struct ibv_pd *pd;
     struct ibv_comp_channel *channel;
     struct ibv_cq *cq;
     bool armed; /* the next completion will make the channel readable */
     int wake_fd;
-    struct sockaddr_storage local; /* listen address with port 0, to connect from */
     LIST_HEAD(, rs_conn) conns;
     pthread_mutex_t regions_lock;
     LIST_HEAD(, rs_region) regions;

@@ -160,6 +160,12 @@ int rs_endpoint_open(const struct sockaddr *address, int backlog, int cq_entries
 int rs_endpoint_device(struct rs_endpoint *ep, struct rs_device *out);
 int rs_endpoint_port(struct rs_endpoint *ep);
 
+/* Most addresses that one endpoint listens on. */
+#define RS_MAX_LISTENERS 16
+
+/* Listens on one more address of the same device (else EXDEV) and returns the port. */
+int rs_endpoint_listen(struct rs_endpoint *ep, const struct sockaddr *address, int backlog);
+
 /*
  * Collects completions, connection-manager events and device events, waiting up to timeout_ms (0:
  * not at all, negative: no limit) for the first. Returns their number; 0 after a time-out, a wake
@@ -180,9 +186,9 @@ uint32_t rs_region_lkey(const struct rs_region *region);
 uint32_t rs_region_rkey(const struct rs_region *region);
 void rs_region_deregister(struct rs_region *region);
 
-/* Active side: starts to resolve a peer from the endpoint's own address. */
-int rs_conn_resolve(struct rs_endpoint *ep, const struct sockaddr *peer, int timeout_ms,
-                    struct rs_conn **out);
+/* Active side: starts to resolve a peer from a local address with port 0. */
+int rs_conn_resolve(struct rs_endpoint *ep, const struct sockaddr *from,
+                    const struct sockaddr *peer, int timeout_ms, struct rs_conn **out);
 int rs_conn_resolve_route(struct rs_conn *conn, int timeout_ms);
 
 /*

@@ -112,9 +112,9 @@ static void await(const int *counter, int number, struct peer *one, struct peer 
 
 static struct rs_conn *request(struct peer *reader, struct peer *owner, const void *data,
                                int bytes) {
-    struct sockaddr_in to = test_address(rs_endpoint_port(owner->ep));
+    struct sockaddr_in from = test_address(0), to = test_address(rs_endpoint_port(owner->ep));
     struct rs_conn *conn;
-    assert(!rs_conn_resolve(reader->ep, (struct sockaddr *)&to, 5000, &conn));
+    assert(!rs_conn_resolve(reader->ep, (struct sockaddr *)&from, (struct sockaddr *)&to, 5000, &conn));
     await(&reader->seen[RDMA_CM_EVENT_ADDR_RESOLVED], 1, reader, NULL);
     assert(!rs_conn_resolve_route(conn, 5000));
     await(&reader->seen[RDMA_CM_EVENT_ROUTE_RESOLVED], 1, reader, NULL);
@@ -294,9 +294,9 @@ static void an_endpoint_closes_all_that_is_left_in_it(void) {
     struct peer reader = open_peer(), owner = open_peer();
     struct memory memory = register_memory(&reader, &owner);
     connect_peers(&reader, &owner);
-    struct sockaddr_in to = test_address(rs_endpoint_port(owner.ep));
+    struct sockaddr_in from = test_address(0), to = test_address(rs_endpoint_port(owner.ep));
     struct rs_conn *resolving;
-    assert(!rs_conn_resolve(reader.ep, (struct sockaddr *)&to, 5000, &resolving));
+    assert(!rs_conn_resolve(reader.ep, (struct sockaddr *)&from, (struct sockaddr *)&to, 5000, &resolving));
     close_peer(&owner);
     close_peer(&reader);
     free_memory(&memory);

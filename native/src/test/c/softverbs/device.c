@@ -92,8 +92,7 @@ static bool set_option(struct sv_device *device, char *option) {
     *value++ = '\0';
     if (!strcmp(option, "transport")) return set_transport(device, value);
     if (!strcmp(option, "addr")) {
-        snprintf(device->addr, sizeof(device->addr), "%s", value);
-        return true;
+        return snprintf(device->addrs, sizeof(device->addrs), "%s", value) < (int)sizeof(device->addrs);
     }
     if (!strcmp(option, "port") && !strcmp(value, "down")) {
         device->port_state = IBV_PORT_DOWN;
@@ -139,6 +138,17 @@ struct sv_device *sv_devices(int *count) {
 
 void sv_devices_forget(void) { num_devices = -1; }
 
+static bool serves(const struct sv_device *device, const char *address) {
+    size_t length = strlen(address);
+    const char *at = device->addrs;
+    while (*at) {
+        size_t one = strcspn(at, "+");
+        if (one == length && !strncmp(at, address, length)) return true;
+        at += one + (at[one] == '+');
+    }
+    return !device->addrs[0];
+}
+
 struct sv_device *sv_device_for(const struct sockaddr *addr) {
     char text[INET6_ADDRSTRLEN] = "";
     int count;
@@ -148,7 +158,7 @@ struct sv_device *sv_device_for(const struct sockaddr *addr) {
                           : (const void *)&((const struct sockaddr_in6 *)addr)->sin6_addr;
     inet_ntop(addr->sa_family, raw, text, sizeof(text));
     for (int i = 0; i < count; i++) {
-        if (!all[i].addr[0] || !strcmp(all[i].addr, text)) return &all[i];
+        if (serves(&all[i], text)) return &all[i];
     }
     return NULL;
 }

@@ -218,7 +218,7 @@ struct sv_device {
     int max_msg;
     int odp; /* regions may be registered on demand */
     uint8_t link_layer;
-    char addr[INET6_ADDRSTRLEN]; /* the one address it serves; empty: all of them */
+    char addrs[256]; /* the addresses it serves, joined by +; empty: all of them */
     enum ibv_port_state port_state;
     bool fatal;
     int num_qp, num_cq, num_mr; /* of this process */

@@ -36,6 +36,9 @@ final class Native {
 
     static native int endpointPort(long endpoint);
 
+    /** Listens on one more address of the same device; the port. */
+    static native int endpointListen(long endpoint, byte[] address, int scopeId, int backlog);
+
     static native int poll(long endpoint, ByteBuffer events, int timeoutMillis);
 
     static native int wake(long endpoint);
@@ -52,7 +55,14 @@ final class Native {
 
     static native void deregister(long region);
 
-    static native long resolve(long endpoint, byte[] address, int scopeId, int port, int timeoutMillis);
+    static native long resolve(
+            long endpoint,
+            byte[] localAddress,
+            int localScopeId,
+            byte[] address,
+            int scopeId,
+            int port,
+            int timeoutMillis);
 
     static native long connectionId(long connection);
 

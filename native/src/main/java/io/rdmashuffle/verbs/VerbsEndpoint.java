@@ -59,9 +59,22 @@ public final class VerbsEndpoint implements AutoCloseable {
         return device;
     }
 
-    /** Where peers connect to. */
+    /** Where peers connect to, at the address given to {@link #open}. */
     public InetSocketAddress listenAddress() {
         return listenAddress;
+    }
+
+    /**
+     * Listens on one more address of the same device, on a port that the system chooses; at most 16 in all. Any thread.
+     *
+     * @param backlog as for {@link #open}
+     * @return where peers connect to
+     * @throws VerbsException with the step "no RDMA device at this address" or "address of another device"
+     */
+    public InetSocketAddress listen(InetAddress address, int backlog) throws VerbsException {
+        int port =
+                checked(useInt(() -> Native.endpointListen(endpoint, address.getAddress(), scopeId(address), backlog)));
+        return new InetSocketAddress(address, port);
     }
 
     /**
@@ -100,18 +113,24 @@ public final class VerbsEndpoint implements AutoCloseable {
     }
 
     /**
-     * Starts to connect to a peer from this endpoint's address. An ADDR_RESOLVED or ADDR_ERROR event follows. Loop
-     * thread.
+     * Starts to connect to a peer. An ADDR_RESOLVED or ADDR_ERROR event follows. Loop thread.
      *
+     * @param local address of this endpoint's device to connect from, of the peer's family
      * @param timeoutMillis for the address resolution
      */
-    public VerbsConnection resolve(InetSocketAddress peer, int timeoutMillis) throws VerbsException {
+    public VerbsConnection resolve(InetAddress local, InetSocketAddress peer, int timeoutMillis) throws VerbsException {
         InetAddress ip = peer.getAddress();
         if (ip == null) {
             throw new IllegalArgumentException("unresolved " + peer);
         }
-        long connection = checked(
-                use(() -> Native.resolve(endpoint, ip.getAddress(), scopeId(ip), peer.getPort(), timeoutMillis)));
+        long connection = checked(use(() -> Native.resolve(
+                endpoint,
+                local.getAddress(),
+                scopeId(local),
+                ip.getAddress(),
+                scopeId(ip),
+                peer.getPort(),
+                timeoutMillis)));
         return new VerbsConnection(this, connection);
     }
 

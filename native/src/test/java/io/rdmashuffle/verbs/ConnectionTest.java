@@ -115,6 +115,16 @@ class ConnectionTest {
     }
 
     @Test
+    void an_endpoint_listens_on_several_addresses_of_its_device() throws Exception {
+        TestDevice.requireSoftverbs("the device of another test address has this one only");
+        InetAddress second = InetAddress.getByName("127.0.0.2");
+        InetSocketAddress there = owner.endpoint.listen(second, 4);
+        assertEquals(second, there.getAddress());
+        VerbsConnection connection = reader.request(there, new byte[0]);
+        VerbsPeer.pump(() -> reader.saw(connection.id(), CmEventType.ESTABLISHED), reader, owner);
+    }
+
+    @Test
     void two_peers_may_connect_to_each_other_at_once() throws VerbsException {
         VerbsConnection there = reader.request(owner.endpoint.listenAddress(), new byte[0]);
         VerbsConnection back = owner.request(reader.endpoint.listenAddress(), new byte[0]);
@@ -201,7 +211,8 @@ class ConnectionTest {
 
     @Test
     void too_much_private_data_and_wrong_depths_are_refused() throws VerbsException {
-        VerbsConnection connection = reader.endpoint.resolve(owner.endpoint.listenAddress(), 1000);
+        VerbsConnection connection =
+                reader.endpoint.resolve(TestDevice.address(), owner.endpoint.listenAddress(), 1000);
         assertThrows(IllegalArgumentException.class, () -> connection.connect(new byte[57], 1));
         VerbsPeer.pump(() -> reader.saw(connection.id(), CmEventType.ADDR_RESOLVED), reader);
         connection.resolveRoute(1000);

@@ -159,7 +159,9 @@ class EndpointTest {
         endpoint.close();
         endpoint.wake();
         assertThrows(IllegalStateException.class, () -> endpoint.poll(events, 0));
-        assertThrows(IllegalStateException.class, () -> endpoint.resolve(endpoint.listenAddress(), 100));
+        assertThrows(
+                IllegalStateException.class,
+                () -> endpoint.resolve(TestDevice.address(), endpoint.listenAddress(), 100));
         assertThrows(IllegalStateException.class, () -> endpoint.register(4096, 4096, 0));
         assertThrows(IllegalStateException.class, () -> endpoint.incoming(events, 0));
     }
@@ -169,7 +171,8 @@ class EndpointTest {
         try (VerbsEndpoint endpoint = open()) {
             assertThrows(
                     IllegalArgumentException.class,
-                    () -> endpoint.resolve(InetSocketAddress.createUnresolved("nowhere", 1), 100));
+                    () -> endpoint.resolve(
+                            TestDevice.address(), InetSocketAddress.createUnresolved("nowhere", 1), 100));
         }
     }
 

@@ -118,7 +118,7 @@ final class VerbsPeer implements AutoCloseable {
 
     /** Starts to connect and goes on until the request is on its way. */
     VerbsConnection request(InetSocketAddress peer, byte[] privateData) throws VerbsException {
-        VerbsConnection connection = endpoint.resolve(peer, TIMEOUT_MILLIS);
+        VerbsConnection connection = endpoint.resolve(endpoint.listenAddress().getAddress(), peer, TIMEOUT_MILLIS);
         pump(() -> saw(connection.id(), CmEventType.ADDR_RESOLVED), this);
         connection.resolveRoute(TIMEOUT_MILLIS);
         pump(() -> saw(connection.id(), CmEventType.ROUTE_RESOLVED), this);

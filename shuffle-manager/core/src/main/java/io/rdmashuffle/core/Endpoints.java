@@ -1,11 +1,11 @@
 package io.rdmashuffle.core;
 
+import io.rdmashuffle.core.connection.LocalAddress;
 import io.rdmashuffle.core.memory.SinkPool;
 import io.rdmashuffle.verbs.HostLimits;
 import io.rdmashuffle.verbs.Rdma;
 import io.rdmashuffle.verbs.VerbsEndpoint;
 import io.rdmashuffle.verbs.VerbsException;
-import java.net.InetAddress;
 import java.util.List;
 import java.util.StringJoiner;
 
@@ -18,17 +18,17 @@ public final class Endpoints {
      * Opens the first of the addresses that has an RDMA device and tries a registration there, so that RLIMIT_MEMLOCK shows now
      * rather than in the first fetch.
      *
-     * @param addresses local addresses, best first
+     * @param candidates addresses that may be used, best first
      * @param backlog connection requests that may wait
      * @param cqEntries at least the sum of the send queue depths of all connections
      * @throws RdmaUnavailableException with one line for people; nothing is left behind then
      */
-    public static VerbsEndpoint open(List<InetAddress> addresses, int backlog, int cqEntries)
+    public static VerbsEndpoint open(List<LocalAddress> candidates, int backlog, int cqEntries)
             throws RdmaUnavailableException {
         if (!Rdma.isAvailable()) {
             throw new RdmaUnavailableException(Rdma.unavailabilityCause(), null);
         }
-        VerbsEndpoint endpoint = openFirst(addresses, backlog, cqEntries);
+        VerbsEndpoint endpoint = openFirst(candidates, backlog, cqEntries);
         try {
             SinkPool probe = new SinkPool(endpoint, 1 << 20, () -> {});
             probe.tryAllocate(1).release();
@@ -45,18 +45,19 @@ public final class Endpoints {
         return HostLimits.memlockExempt() ? bytes : Math.min(bytes, HostLimits.memlockSoftBytes() / 2);
     }
 
-    private static VerbsEndpoint openFirst(List<InetAddress> addresses, int backlog, int cqEntries)
+    private static VerbsEndpoint openFirst(List<LocalAddress> candidates, int backlog, int cqEntries)
             throws RdmaUnavailableException {
         StringJoiner tried = new StringJoiner("; ");
-        for (InetAddress address : addresses) {
+        for (LocalAddress candidate : candidates) {
             try {
-                return VerbsEndpoint.open(address, backlog, cqEntries);
+                return VerbsEndpoint.open(candidate.address(), backlog, cqEntries);
             } catch (VerbsException e) {
-                tried.add(address.getHostAddress() + ": " + e.getMessage());
+                tried.add(candidate + ": " + e.getMessage());
             }
         }
         throw new RdmaUnavailableException(
-                "no address of this host has an RDMA device (" + tried + "); give one of its interfaces an address",
+                "no chosen address of this host has an RDMA device (" + tried
+                        + "); give one of its interfaces an address",
                 null);
     }
 }

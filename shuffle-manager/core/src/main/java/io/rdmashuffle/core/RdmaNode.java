@@ -3,6 +3,8 @@ package io.rdmashuffle.core;
 import io.rdmashuffle.core.config.RdmaConfig;
 import io.rdmashuffle.core.connection.Connections;
 import io.rdmashuffle.core.connection.EventLoop;
+import io.rdmashuffle.core.connection.LocalAddress;
+import io.rdmashuffle.core.connection.LocalAddresses;
 import io.rdmashuffle.core.connection.Owner;
 import io.rdmashuffle.core.directory.DirectoryClient;
 import io.rdmashuffle.core.directory.LocationCache;
@@ -14,7 +16,7 @@ import io.rdmashuffle.core.publish.MapOutputRegistry;
 import io.rdmashuffle.core.read.BlockReader;
 import io.rdmashuffle.verbs.VerbsEndpoint;
 import java.io.IOException;
-import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.util.List;
 
 /**
@@ -23,10 +25,10 @@ import java.util.List;
  */
 public final class RdmaNode implements AutoCloseable {
 
-    private static final int BACKLOG = 128;
     private static final int CQ_ENTRIES = 16 << 10;
     private static final long OFFSETS_CACHE_BYTES = 64L << 20;
 
+    private final Listening listening;
     private final VerbsEndpoint endpoint;
     private final Connections connections;
     private final MapOutputRegistry registry;
@@ -34,15 +36,16 @@ public final class RdmaNode implements AutoCloseable {
     private final BlockReader reader;
 
     private RdmaNode(
-            VerbsEndpoint endpoint,
+            Listening listening,
             byte[] secret,
             long incarnation,
             DirectoryClient directory,
             RdmaConfig config,
             Counters counters) {
-        this.endpoint = endpoint;
+        this.listening = listening;
+        this.endpoint = listening.endpoint();
         EventLoop loop = new EventLoop(endpoint);
-        connections = new Connections(loop, incarnation, secret, config, counters);
+        connections = new Connections(loop, listening.locals(), CQ_ENTRIES, incarnation, secret, config, counters);
         registry = new MapOutputRegistry(
                 endpoint, Endpoints.withinMemlock(config.get(RdmaConfig.PINNED_MAX_BYTES)), counters);
         publisher = new MapOutputPublisher(registry, directory, counters);
@@ -62,32 +65,48 @@ public final class RdmaNode implements AutoCloseable {
     }
 
     /**
-     * Opens the first of the addresses that has an RDMA device, introduces this process to the directory, and starts. Waits for the
+     * Opens the device of the first chosen address that has one, introduces this process to the directory, and starts. Waits for the
      * driver.
      *
      * @param executorId the engine's name of this process
      * @param incarnation identity of this life of the process, the same as the directory client's
-     * @param addresses local addresses, best first
+     * @param host what the engine calls this host: its addresses come first among those that the settings choose
      * @throws RdmaUnavailableException when this process cannot take part; nothing is left behind then
      */
     public static RdmaNode open(
             String executorId,
             long incarnation,
-            List<InetAddress> addresses,
+            String host,
             DirectoryClient directory,
             RdmaConfig config,
             Counters counters)
             throws RdmaUnavailableException {
-        VerbsEndpoint endpoint = Endpoints.open(addresses, BACKLOG, CQ_ENTRIES);
         try {
-            Owner owner = new Owner(executorId, incarnation, endpoint.listenAddress());
-            String device = endpoint.device().name();
+            return open(executorId, incarnation, LocalAddresses.bestFirst(host, config), directory, config, counters);
+        } catch (IOException e) {
+            throw new RdmaUnavailableException(e.getMessage(), e);
+        }
+    }
+
+    /** The same with the addresses of this host given, best first. */
+    static RdmaNode open(
+            String executorId,
+            long incarnation,
+            List<LocalAddress> candidates,
+            DirectoryClient directory,
+            RdmaConfig config,
+            Counters counters)
+            throws RdmaUnavailableException {
+        Listening listening = Listening.open(candidates, CQ_ENTRIES);
+        try {
+            Owner owner = new Owner(executorId, incarnation, listening.announced());
+            String device = listening.endpoint().device().name();
             byte[] secret = directory.hello(new Message.Hello(executorId, incarnation, owner, device, ""));
-            RdmaNode node = new RdmaNode(endpoint, secret, incarnation, directory, config, counters);
+            RdmaNode node = new RdmaNode(listening, secret, incarnation, directory, config, counters);
             node.connections.start();
             return node;
         } catch (IOException e) {
-            endpoint.close();
+            listening.endpoint().close();
             throw new RdmaUnavailableException(e.getMessage(), e);
         }
     }
@@ -97,8 +116,9 @@ public final class RdmaNode implements AutoCloseable {
         return endpoint.device().name();
     }
 
-    public InetAddress address() {
-        return endpoint.listenAddress().getAddress();
+    /** Where peers connect to, best first. */
+    public List<InetSocketAddress> addresses() {
+        return listening.announced();
     }
 
     public MapOutputPublisher publisher() {

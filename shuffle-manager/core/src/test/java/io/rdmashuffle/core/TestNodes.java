@@ -4,14 +4,19 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.rdmashuffle.core.config.RdmaConfig;
+import io.rdmashuffle.core.config.Subnet;
+import io.rdmashuffle.core.connection.LocalAddress;
+import io.rdmashuffle.core.connection.Owner;
 import io.rdmashuffle.core.directory.Directory;
 import io.rdmashuffle.core.directory.DirectoryClient;
 import io.rdmashuffle.core.directory.DriverChannel;
 import io.rdmashuffle.core.directory.MalformedMessageException;
+import io.rdmashuffle.core.directory.Message;
+import io.rdmashuffle.core.directory.MessageCodec;
 import io.rdmashuffle.core.metrics.Counters;
 import io.rdmashuffle.verbs.Rdma;
 import java.io.IOException;
-import java.net.InetAddress;
+import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -21,6 +26,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
+import java.util.function.UnaryOperator;
 
 /**
  * Nodes of one application in this JVM, with a directory that answers at once. They run on softverbs, or on the real device behind
@@ -29,9 +35,17 @@ import java.util.concurrent.CompletableFuture;
 final class TestNodes implements AutoCloseable {
 
     private static final String PREFIX = "test.";
+    private static final String HOST = System.getenv().getOrDefault("RDMA_SHUFFLE_TEST_ADDRESS", "127.0.0.1");
     private static final Path FAULTS = Path.of(System.getenv().getOrDefault("SOFTVERBS_FAULTS_FILE", "/nonexistent"));
 
     final Directory directory = new Directory();
+
+    /** What a node announces, as it reaches the directory. */
+    UnaryOperator<List<InetSocketAddress>> announced = UnaryOperator.identity();
+
+    /** Whether the directory answers who asks for locations. */
+    volatile boolean locates = true;
+
     private final List<RdmaNode> nodes = new ArrayList<>();
     private final Path folder;
     private long incarnations = 1000;
@@ -43,6 +57,16 @@ final class TestNodes implements AutoCloseable {
 
     /** @param settings name, value, name, value … */
     RdmaNode open(String executorId, Counters counters, String... settings) throws RdmaUnavailableException {
+        return openAt(List.of(HOST), executorId, counters, settings);
+    }
+
+    /** The same on the devices behind other addresses, each taken for the only one of its subnet. */
+    RdmaNode openAt(List<String> addresses, String executorId, Counters counters, String... settings)
+            throws RdmaUnavailableException {
+        List<LocalAddress> locals = addresses.stream()
+                .map(Subnet::parse)
+                .map(subnet -> new LocalAddress(subnet.address(), "test", subnet))
+                .toList();
         Map<String, String> given = new HashMap<>();
         for (int i = 0; i < settings.length; i += 2) {
             given.put(PREFIX + settings[i], settings[i + 1]);
@@ -50,12 +74,7 @@ final class TestNodes implements AutoCloseable {
         RdmaConfig config = new RdmaConfig(PREFIX, given);
         long incarnation = ++incarnations;
         RdmaNode node = RdmaNode.open(
-                executorId,
-                incarnation,
-                List.of(address()),
-                new DirectoryClient(channel(), incarnation, 5000),
-                config,
-                counters);
+                executorId, incarnation, locals, new DirectoryClient(channel(), incarnation, 1000), config, counters);
         nodes.add(node);
         return node;
     }
@@ -93,7 +112,12 @@ final class TestNodes implements AutoCloseable {
             @Override
             public CompletableFuture<byte[]> ask(byte[] message) {
                 try {
-                    return CompletableFuture.completedFuture(directory.handle(message));
+                    Message decoded = MessageCodec.decode(message);
+                    if (decoded instanceof Message.Locate && !locates) {
+                        return new CompletableFuture<>();
+                    }
+                    byte[] passedOn = decoded instanceof Message.Hello hello ? reannounced(hello) : message;
+                    return CompletableFuture.completedFuture(directory.handle(passedOn));
                 } catch (MalformedMessageException e) {
                     return CompletableFuture.failedFuture(e);
                 }
@@ -106,11 +130,12 @@ final class TestNodes implements AutoCloseable {
         };
     }
 
-    private static InetAddress address() {
-        try {
-            return InetAddress.getByName(System.getenv().getOrDefault("RDMA_SHUFFLE_TEST_ADDRESS", "127.0.0.1"));
-        } catch (java.net.UnknownHostException e) {
-            throw new AssertionError(e);
-        }
+    private byte[] reannounced(Message.Hello hello) {
+        Owner owner = new Owner(
+                hello.executorId(),
+                hello.incarnation(),
+                announced.apply(hello.owner().addresses()));
+        return MessageCodec.encode(
+                new Message.Hello(hello.executorId(), hello.incarnation(), owner, hello.device(), hello.cause()));
     }
 }

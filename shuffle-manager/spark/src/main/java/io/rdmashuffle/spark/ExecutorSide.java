@@ -4,7 +4,6 @@ import io.rdmashuffle.core.RdmaNode;
 import io.rdmashuffle.core.RdmaUnavailableException;
 import io.rdmashuffle.core.config.Mode;
 import io.rdmashuffle.core.config.RdmaConfig;
-import io.rdmashuffle.core.connection.LocalAddresses;
 import io.rdmashuffle.core.directory.DirectoryClient;
 import io.rdmashuffle.core.directory.Message;
 import io.rdmashuffle.core.metrics.Counters;
@@ -75,12 +74,11 @@ final class ExecutorSide implements AutoCloseable {
                 RdmaNode node = RdmaNode.open(
                         env.executorId(),
                         incarnation,
-                        LocalAddresses.bestFirst(
-                                env.blockManager().blockManagerId().host()),
+                        env.blockManager().blockManagerId().host(),
                         directory,
                         config,
                         counters);
-                LOG.info("RDMA shuffle: transport rdma, device {}, address {}", node.device(), node.address());
+                LOG.info("RDMA shuffle: transport rdma, device {}, addresses {}", node.device(), node.addresses());
                 return new ExecutorSide(mode, counters, directory, node, null, "", env);
             }
         } catch (RdmaUnavailableException | IOException | RuntimeException | LinkageError e) {

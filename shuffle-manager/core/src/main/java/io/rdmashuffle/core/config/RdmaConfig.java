@@ -5,8 +5,10 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.function.Function;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 
 /** Every setting of rdma-shuffle, checked when it is made. Immutable; any thread. */
 public final class RdmaConfig {
@@ -32,6 +34,22 @@ public final class RdmaConfig {
             "true, false",
             "Use RDMA, which is never encrypted on the wire, although the engine is set to encrypt its connections.",
             RdmaConfig::bool);
+
+    public static final Setting<List<String>> LISTEN_INTERFACES = declare(
+            "listen.interfaces",
+            "list",
+            "",
+            "names of network interfaces, separated by commas; empty for all",
+            "Interfaces whose addresses may be used for RDMA, such as ib0. Those without an RDMA device are left out.",
+            text -> list(text, name -> name));
+
+    public static final Setting<List<Subnet>> LISTEN_SUBNETS = declare(
+            "listen.subnets",
+            "list",
+            "",
+            "IPv4 or IPv6 subnets such as 10.9.0.0/16, separated by commas; empty for all",
+            "Subnets whose addresses may be used for RDMA. With listen.interfaces an address must satisfy both.",
+            text -> list(text, Subnet::parse));
 
     public static final Setting<Long> PINNED_MAX_BYTES = declare(
             "pinned.maxBytes",
@@ -86,15 +104,41 @@ public final class RdmaConfig {
             "time",
             "30s",
             "0ms to 10min",
-            "Time in which a peer whose connection failed is read over TCP before RDMA is tried again.",
+            "Time in which a peer whose connection failed is read over TCP before RDMA is tried again; doubled with each"
+                    + " further failure in a row.",
             text -> millis(text, 0));
+
+    public static final Setting<Long> QUARANTINE_MAX_MILLIS = declare(
+            "quarantine.max",
+            "time",
+            "10min",
+            "0ms to 10min",
+            "Longest quarantine of a peer that fails again and again.",
+            text -> millis(text, 0));
+
+    public static final Setting<Integer> MAX_CONNECTIONS = declare(
+            "connections.max",
+            "int",
+            "1024",
+            "1 to 65536",
+            "Most executors that one executor reads from over RDMA at a time; half of the device's queue pairs at most. The"
+                    + " least recently used idle connection makes room; when none is idle, further executors are read over TCP.",
+            text -> integer(text, 1, 65536));
+
+    public static final Setting<Long> IDLE_MILLIS = declare(
+            "connections.idle",
+            "time",
+            "5min",
+            "10ms to 10min",
+            "Time after which a connection that nobody reads over is closed; the next fetch makes a new one.",
+            text -> millis(text, 10));
 
     public static final Setting<Integer> SEND_QUEUE_DEPTH = declare(
             "sendQueueDepth",
             "int",
             "256",
             "16 to 4096",
-            "READs that may be posted on one connection at a time.",
+            "Most READs posted on one connection at a time; never more than both devices agreed upon.",
             text -> integer(text, 16, 4096));
 
     private final String prefix;
@@ -122,6 +166,11 @@ public final class RdmaConfig {
         return (T) values.get(setting);
     }
 
+    /** The full name of a setting, as a user writes it. */
+    public String nameOf(Setting<?> setting) {
+        return prefix + setting.name();
+    }
+
     /** All settings in the order of the documentation. */
     public static List<Setting<?>> table() {
         return List.copyOf(TABLE);
@@ -137,12 +186,7 @@ public final class RdmaConfig {
     }
 
     private static <T> Setting<T> declare(
-            String name,
-            String type,
-            String defaultText,
-            String range,
-            String meaning,
-            java.util.function.Function<String, T> parser) {
+            String name, String type, String defaultText, String range, String meaning, Function<String, T> parser) {
         Setting<T> setting = new Setting<>(name, type, defaultText, range, "0.1.0", meaning, parser);
         TABLE.add(setting);
         return setting;
@@ -154,6 +198,14 @@ public final class RdmaConfig {
             case "false" -> false;
             default -> throw new IllegalArgumentException(text);
         };
+    }
+
+    private static <T> List<T> list(String text, Function<String, T> parser) {
+        return Stream.of(text.split(","))
+                .map(String::trim)
+                .filter(part -> !part.isEmpty())
+                .map(parser)
+                .toList();
     }
 
     private static int integer(String text, int min, int max) {

@@ -2,6 +2,8 @@ package io.rdmashuffle.core.connection;
 
 import io.rdmashuffle.core.config.RdmaConfig;
 import io.rdmashuffle.core.metrics.Counters;
+import io.rdmashuffle.verbs.RdmaDevice;
+import java.util.List;
 
 /** Both sides of a process's connections on one event loop. */
 public final class Connections {
@@ -11,10 +13,19 @@ public final class Connections {
     private final OwnerConnections asOwner;
 
     /**
+     * @param locals addresses to connect from
+     * @param cqEntries entries of the completion queue, which all connections share
      * @param incarnation identity of this life of the process
      * @param secret the application's secret; who has it is let in
      */
-    public Connections(EventLoop loop, long incarnation, byte[] secret, RdmaConfig config, Counters counters) {
+    public Connections(
+            EventLoop loop,
+            List<LocalAddress> locals,
+            int cqEntries,
+            long incarnation,
+            byte[] secret,
+            RdmaConfig config,
+            Counters counters) {
         this.loop = loop;
         MembershipProof proof = new MembershipProof(secret);
         int connectTimeoutMillis = config.get(RdmaConfig.CONNECT_TIMEOUT_MILLIS).intValue();
@@ -22,9 +33,25 @@ public final class Connections {
                 connectTimeoutMillis,
                 config.get(RdmaConfig.READ_TIMEOUT_MILLIS).intValue(),
                 config.get(RdmaConfig.SEND_QUEUE_DEPTH));
-        long quarantineMillis = config.get(RdmaConfig.QUARANTINE_MILLIS);
-        asReader = new ReaderConnections(loop, incarnation, proof, limits, quarantineMillis, counters);
+        ReaderConnections.Policy policy = new ReaderConnections.Policy(
+                maxConnections(loop.endpoint().device(), limits.sendQueueDepth(), cqEntries, config),
+                config.get(RdmaConfig.IDLE_MILLIS));
+        Quarantine quarantine = new Quarantine(
+                config.get(RdmaConfig.QUARANTINE_MILLIS),
+                config.get(RdmaConfig.QUARANTINE_MAX_MILLIS),
+                System::nanoTime);
+        asReader = new ReaderConnections(loop, locals, incarnation, proof, limits, policy, quarantine, counters);
         asOwner = new OwnerConnections(loop, incarnation, proof, connectTimeoutMillis, counters);
+    }
+
+    /**
+     * Half of the device's queue pairs are for reading, the other half for serving; and the completion queue must have room for all
+     * READs that may be posted, as each leaves a completion when its connection breaks.
+     */
+    static int maxConnections(RdmaDevice device, int sendQueueDepth, int cqEntries, RdmaConfig config) {
+        int depth = Math.max(1, Math.min(sendQueueDepth, device.maxReadDepthOut()));
+        int byDevice = Math.min(device.maxQp() / 2, cqEntries / depth);
+        return Math.max(1, Math.min(config.get(RdmaConfig.MAX_CONNECTIONS), byDevice));
     }
 
     /** Starts the loop and with it the letting in of readers. */

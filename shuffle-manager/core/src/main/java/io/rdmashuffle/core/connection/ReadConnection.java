@@ -25,7 +25,8 @@ final class ReadConnection implements EventLoop.Handler {
 
     /** Told once when the connection is over. */
     interface ClosedListener {
-        void onClosed(ReadConnection connection, FallbackReason reason, String detail);
+        /** @param unread the tasks that did not end, for the listener to fail or to pass on */
+        void onClosed(ReadConnection connection, FallbackReason reason, String detail, List<ReadTask> unread);
     }
 
     /** What the connection needs to know of the settings. Times in milliseconds. */
@@ -43,7 +44,7 @@ final class ReadConnection implements EventLoop.Handler {
     private record Chain(long id, int reads, List<ReadTask> ending, long postedNanos) {}
 
     private final EventLoop loop;
-    private final Owner owner;
+    private final Route route;
     private final MembershipProof proof;
     private final MembershipProof.Claim claim;
     private final Limits limits;
@@ -56,40 +57,57 @@ final class ReadConnection implements EventLoop.Handler {
     private VerbsConnection connection;
     private int qpNumber;
     private EventLoop.Timer stepTimer;
+    private int depth; // most READs posted at a time, agreed upon with the peer
     private int freeSlots;
+    private boolean hasRead;
     private int nextRead; // of the first queued task
     private long nextChainId;
     private long lastProgressNanos;
 
     ReadConnection(
             EventLoop loop,
-            Owner owner,
+            Route route,
             MembershipProof proof,
             MembershipProof.Claim claim,
             Limits limits,
             Counters counters,
             ClosedListener listener) {
         this.loop = loop;
-        this.owner = owner;
+        this.route = route;
         this.proof = proof;
         this.claim = claim;
         this.limits = limits;
         this.counters = counters;
         this.listener = listener;
-        this.freeSlots = limits.sendQueueDepth;
         this.batch = new ReadBatch(limits.sendQueueDepth);
         this.nextChainId =
                 claim.sequence() << 32; // never used by another connection, whose queue pair number may come again
     }
 
-    Owner owner() {
-        return owner;
+    /** Whether nothing is under way, so that closing it now loses nothing. */
+    boolean isIdle() {
+        return state == State.ESTABLISHED && queued.isEmpty() && posted.isEmpty();
+    }
+
+    /** Whether it stands, or stood before it was closed. */
+    boolean hasStood() {
+        return depth > 0;
+    }
+
+    /** Whether any READ was served. */
+    boolean hasRead() {
+        return hasRead;
+    }
+
+    /** When a READ was posted or completed last, as {@link System#nanoTime}. */
+    long lastUseNanos() {
+        return lastProgressNanos;
     }
 
     /** Begins with the first step. */
     void open() {
         step(() -> {
-            connection = loop.endpoint().resolve(owner.address(), limits.connectTimeoutMillis);
+            connection = loop.endpoint().resolve(route.local(), route.peer(), limits.connectTimeoutMillis);
             loop.addConnection(connection.id(), this);
         });
     }
@@ -113,13 +131,12 @@ final class ReadConnection implements EventLoop.Handler {
             loop.remove(connection.id(), qpNumber, this);
             EventLoop.end(connection);
         }
-        listener.onClosed(this, reason, detail);
-        List<ReadTask> failed = new ArrayList<>();
-        posted.forEach(chain -> failed.addAll(chain.ending));
-        failed.addAll(queued);
+        List<ReadTask> unread = new ArrayList<>();
+        posted.forEach(chain -> unread.addAll(chain.ending));
+        unread.addAll(queued);
         posted.clear();
         queued.clear();
-        failed.forEach(task -> EventLoop.guarded(() -> task.onFailed(reason, detail)));
+        listener.onClosed(this, reason, detail, unread);
     }
 
     @Override
@@ -154,6 +171,7 @@ final class ReadConnection implements EventLoop.Handler {
         if (posted.isEmpty() || posted.peek().id != id) {
             return; // of an earlier queue pair with the same number
         }
+        hasRead = true;
         Chain chain = posted.poll();
         freeSlots += chain.reads;
         lastProgressNanos = System.nanoTime();
@@ -185,12 +203,23 @@ final class ReadConnection implements EventLoop.Handler {
             close(FallbackReason.CONNECT_REJECTED, "the peer did not prove that it belongs to this application");
             return;
         }
+        depth = Math.min(limits.sendQueueDepth, agreedReadDepth(events, index));
+        if (depth == 0) {
+            close(FallbackReason.CONNECT_FAILED, "the devices agreed upon a READ depth of 0");
+            return;
+        }
+        freeSlots = depth;
         stepTimer.cancel();
         state = State.ESTABLISHED;
         counters.add(Counter.CONNECTIONS, 1);
         lastProgressNanos = System.nanoTime();
         watchProgress();
         post();
+    }
+
+    /** The kernel gives iWARP's two values the other way round (cma_iw_handler in cma.c); we ask for the same both ways. */
+    private static int agreedReadDepth(EventBatch events, int index) {
+        return Math.min(events.initiatorDepth(index), events.responderResources(index));
     }
 
     private interface Step {
@@ -227,11 +256,14 @@ final class ReadConnection implements EventLoop.Handler {
         });
     }
 
-    /** Posts as many READs as the send queue takes, as one chain. */
+    /** Posts as many READs as the agreed depth allows, in chains of half of it, so that one is under way while the next is posted. */
     private void post() {
-        if (queued.isEmpty() || freeSlots == 0) {
-            return;
+        while (state == State.ESTABLISHED && !queued.isEmpty() && freeSlots > 0) {
+            postChain();
         }
+    }
+
+    private void postChain() {
         List<ReadTask> ending = fillBatch();
         long nowNanos = System.nanoTime();
         try {
@@ -253,8 +285,9 @@ final class ReadConnection implements EventLoop.Handler {
     /** Moves READs from the queued tasks into the batch; answers the tasks whose last READ is among them. */
     private List<ReadTask> fillBatch() {
         List<ReadTask> ending = new ArrayList<>();
+        int longest = Math.min(freeSlots, Math.max(1, depth / 2));
         batch.clear();
-        while (!queued.isEmpty() && batch.size() < freeSlots) {
+        while (!queued.isEmpty() && batch.size() < longest) {
             ReadTask task = queued.peek();
             int read = nextRead++;
             boolean endsTask = read + 1 == task.size();
@@ -262,7 +295,7 @@ final class ReadConnection implements EventLoop.Handler {
                 ending.add(queued.poll());
                 nextRead = 0;
             }
-            boolean endsChain = batch.size() + 1 == freeSlots || queued.isEmpty();
+            boolean endsChain = batch.size() + 1 == longest || queued.isEmpty();
             batch.add(
                     nextChainId,
                     task.localAddress(read),

@@ -185,19 +185,27 @@ public final class MessageCodec {
     private static void writeOwner(Output out, Owner owner) {
         out.writeString(owner.executorId());
         out.writeLong(owner.incarnation());
-        writeBytes(out, owner.address().getAddress().getAddress());
-        out.writeInt(owner.address().getPort(), true);
+        out.writeInt(owner.addresses().size(), true);
+        for (InetSocketAddress address : owner.addresses()) {
+            writeBytes(out, address.getAddress().getAddress());
+            out.writeInt(address.getPort(), true);
+        }
     }
 
     private static Owner readOwner(Input in) {
         String executorId = in.readString();
         long incarnation = in.readLong();
+        InetSocketAddress[] addresses = new InetSocketAddress[checkedCount(in, in.readInt(true))];
+        for (int i = 0; i < addresses.length; i++) {
+            addresses[i] = readAddress(in);
+        }
+        return new Owner(executorId, incarnation, List.of(addresses));
+    }
+
+    private static InetSocketAddress readAddress(Input in) {
         byte[] address = readBytes(in);
         try {
-            return new Owner(
-                    executorId,
-                    incarnation,
-                    new InetSocketAddress(InetAddress.getByAddress(address), in.readInt(true)));
+            return new InetSocketAddress(InetAddress.getByAddress(address), in.readInt(true));
         } catch (UnknownHostException e) {
             throw new IllegalArgumentException("an address of " + address.length + " bytes", e);
         }

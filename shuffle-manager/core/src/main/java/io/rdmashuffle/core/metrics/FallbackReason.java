@@ -22,6 +22,8 @@ public enum FallbackReason {
     CONNECT_REJECTED("the owner refused the RDMA connection"),
     /** A connection to the owner failed a short while ago. */
     QUARANTINED("RDMA to this owner failed recently"),
+    /** As many owners as allowed are being read from. */
+    CONNECTION_CAP("all RDMA connections this process may have are in use"),
     /** An established connection was lost. */
     CONNECTION_LOST("RDMA connection lost"),
     /** A READ completed with an error. */

@@ -26,7 +26,8 @@ class DirectoryTest {
     }
 
     private void hello(String executorId, long incarnation) throws MalformedMessageException {
-        Owner owner = new Owner(executorId, incarnation, new InetSocketAddress(InetAddress.getLoopbackAddress(), 4791));
+        Owner owner = new Owner(
+                executorId, incarnation, List.of(new InetSocketAddress(InetAddress.getLoopbackAddress(), 4791)));
         ask(new Message.Hello(executorId, incarnation, owner, "soft", ""));
     }
 

@@ -24,7 +24,8 @@ class MessageCodecTest {
 
     private static Owner owner(String address) {
         try {
-            return new Owner("7", 0x0102030405060708L, new InetSocketAddress(InetAddress.getByName(address), 18515));
+            return new Owner(
+                    "7", 0x0102030405060708L, List.of(new InetSocketAddress(InetAddress.getByName(address), 18515)));
         } catch (java.net.UnknownHostException e) {
             throw new AssertionError(e);
         }
@@ -68,6 +69,16 @@ class MessageCodecTest {
                 "011404000000000000000" + "9" + "c801" + "ac02" + "00007f0012345000" + "cafebabe" + "f0a204"
                         + "00007f0056780000" + "0badf00d",
                 HexFormat.of().formatHex(MessageCodec.encode(new Message.Publish(4, 9, LOCATION))));
+        Owner owner = new Owner(
+                "7",
+                5,
+                List.of(
+                        owner("10.9.0.1").addresses().get(0),
+                        owner("fd00:9::1").addresses().get(0)));
+        assertEquals(
+                "0112" + "82" + "37" + "fffffffffffffffb" + "01" + "82" + "37" + "0000000000000005" + "02" + "04"
+                        + "0a090001" + "d39001" + "10" + "fd000009000000000000000000000001" + "d39001" + "8272" + "81",
+                HexFormat.of().formatHex(MessageCodec.encode(new Message.Hello("7", -5, owner, "r", ""))));
         assertEquals("011601", HexFormat.of().formatHex(MessageCodec.encode(new Message.Ack(true))));
     }
 
