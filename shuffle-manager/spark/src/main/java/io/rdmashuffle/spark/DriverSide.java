@@ -3,13 +3,15 @@ package io.rdmashuffle.spark;
 import io.rdmashuffle.core.directory.Directory;
 import io.rdmashuffle.core.directory.Message;
 import io.rdmashuffle.core.metrics.Snapshot;
+import io.rdmashuffle.spark.ui.RdmaShuffleTab;
+import io.rdmashuffle.spark.ui.ReportStore;
+import io.rdmashuffle.spark.ui.UiCompat;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import org.apache.spark.SparkContext;
 import org.apache.spark.rpc.RpcEndpointRef;
 import org.apache.spark.rpc.RpcEnv;
-import org.apache.spark.scheduler.SparkListener;
-import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
+import org.apache.spark.status.ElementTrackingStore;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 import scala.reflect.ClassTag$;
@@ -33,16 +35,18 @@ final class DriverSide implements AutoCloseable {
         Directory directory = new Directory();
         RpcEndpointRef endpoint =
                 rpcEnv.setupEndpoint(DirectoryEndpoint.NAME, new DirectoryEndpoint(rpcEnv, directory));
-        context.addSparkListener(new SparkListener() {
-            @Override
-            public void onExecutorRemoved(SparkListenerExecutorRemoved event) {
-                directory.removeExecutor(event.executorId());
-            }
-        });
         DriverSide side = new DriverSide(directory, rpcEnv, endpoint);
         context.env()
                 .metricsSystem()
                 .registerSource(new FiguresSource(() -> side.summary().figures()));
+        context.addSparkListener(new ApplicationListener(context.listenerBus(), directory, side::summary));
+        if (context.ui().isDefined() && UiCompat.supportsPages()) {
+            context.addSparkListener(
+                    new ReportStore((ElementTrackingStore) context.statusStore().store()));
+            RdmaShuffleTab.attach(
+                    context.ui().get(),
+                    () -> ApplicationListener.reports(side.summary().executors()));
+        }
         return side;
     }
 
