@@ -25,6 +25,7 @@ struct sv_id *sv_id_create(struct rdma_event_channel *channel, void *context,
     TAILQ_INIT(&id->held);
     LIST_INIT(&id->children);
     LIST_INSERT_HEAD(&ids, id, all);
+    sv_resource_count(SV_CM_ID, 1);
     return id;
 }
 
@@ -40,6 +41,7 @@ void sv_id_destroy(struct sv_id *id) {
     if (id->link) sv_link_close(id->link);
     if (id->parent) LIST_REMOVE(id, sibling);
     LIST_REMOVE(id, all);
+    sv_resource_count(SV_CM_ID, -1);
     sv_cm_forget_events(id);
     sv_event_wait_acked(&id->events);
     free(id);

@@ -188,6 +188,7 @@ struct ibv_pd *ibv_alloc_pd(struct ibv_context *context) {
     pthread_mutex_lock(&sv_lock);
     pd->pd.context = context;
     pd->pd.handle = ++last;
+    sv_resource_count(SV_PD, 1);
     pthread_mutex_unlock(&sv_lock);
     return &pd->pd;
 }
@@ -196,6 +197,7 @@ int ibv_dealloc_pd(struct ibv_pd *pd) {
     struct sv_pd *mine = (struct sv_pd *)pd;
     pthread_mutex_lock(&sv_lock);
     int rc = mine->users ? EBUSY : 0;
+    if (!rc) sv_resource_count(SV_PD, -1);
     pthread_mutex_unlock(&sv_lock);
     if (!rc) free(mine);
     return rc;

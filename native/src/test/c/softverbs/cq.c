@@ -77,6 +77,7 @@ struct ibv_cq *ibv_create_cq(struct ibv_context *context, int cqe, void *cq_cont
     pthread_cond_init(&cq->cq.cond, NULL);
     if (channel) channel->refcnt++;
     sv_device(context)->num_cq++;
+    sv_resource_count(SV_CQ, 1);
     pthread_mutex_unlock(&sv_lock);
     return &cq->cq;
 fail:
@@ -101,6 +102,7 @@ int ibv_destroy_cq(struct ibv_cq *cq) {
     }
     sv_event_wait_acked(&mine->events);
     sv_device(cq->context)->num_cq--;
+    sv_resource_count(SV_CQ, -1);
     pthread_mutex_unlock(&sv_lock);
     pthread_mutex_destroy(&cq->mutex);
     pthread_cond_destroy(&cq->cond);

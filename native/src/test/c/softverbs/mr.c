@@ -123,6 +123,7 @@ static int publish(struct sv_mr *mr, uint64_t iova, uint32_t access) {
     if (!(mr->slot = sv_table_publish_mr(&region, &mr->mr.lkey))) return ENOMEM;
     mr->mr.rkey = mr->mr.lkey;
     device->num_mr++;
+    sv_resource_count(SV_MR, 1);
     pinned_total += mr->pinned;
     ((struct sv_pd *)mr->mr.pd)->users++;
     return 0;
@@ -166,6 +167,7 @@ int ibv_dereg_mr(struct ibv_mr *mr) {
     sv_table_withdraw_mr(mine->slot);
     sv_engine_wait_batch();
     sv_device(mr->context)->num_mr--;
+    sv_resource_count(SV_MR, -1);
     pinned_total -= mine->pinned;
     ((struct sv_pd *)mr->pd)->users--;
     pthread_mutex_unlock(&sv_lock);

@@ -68,6 +68,7 @@ static void init_qp(struct sv_qp *qp, struct ibv_pd *pd, const struct ibv_qp_ini
     ((struct sv_cq *)init->recv_cq)->users++;
     ((struct sv_pd *)pd)->users++;
     sv_device(pd->context)->num_qp++;
+    sv_resource_count(SV_QP, 1);
 }
 
 struct ibv_qp *ibv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *init) {
@@ -112,6 +113,7 @@ int ibv_destroy_qp(struct ibv_qp *qp) {
     ((struct sv_cq *)qp->recv_cq)->users--;
     ((struct sv_pd *)qp->pd)->users--;
     sv_device(qp->context)->num_qp--;
+    sv_resource_count(SV_QP, -1);
     pthread_mutex_unlock(&sv_lock);
     pthread_mutex_destroy(&qp->mutex);
     pthread_cond_destroy(&qp->cond);

@@ -210,6 +210,12 @@ int sv_fault_call(enum sv_op op);            /* lock not held; sleeps a delay; e
 void sv_fault_start(void);
 void sv_fault_forget(void);
 
+/* ---- resources.c: how many objects live ---- */
+
+enum sv_resource { SV_PD, SV_CQ, SV_QP, SV_CM_ID, SV_MR, SV_RESOURCES };
+
+void sv_resource_count(enum sv_resource resource, int change); /* lock held */
+
 /* ---- device.c, context.c ---- */
 
 struct sv_device {
