@@ -235,11 +235,11 @@ public final class EventLoop implements AutoCloseable {
         }
     }
 
-    /** Runs the work; an exception of it is logged and goes no further. */
+    /** Runs the work; whatever it throws is logged and goes no further: no handler may end the thread that serves all. */
     static void guarded(Runnable work) {
         try {
             work.run();
-        } catch (RuntimeException | LinkageError e) {
+        } catch (RuntimeException | Error e) {
             LOG.error("RDMA shuffle: a handler of the event loop failed", e);
         }
     }

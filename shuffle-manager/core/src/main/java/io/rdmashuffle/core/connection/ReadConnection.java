@@ -63,6 +63,8 @@ final class ReadConnection implements EventLoop.Handler {
     private int nextRead; // of the first queued task
     private long nextChainId;
     private long lastProgressNanos;
+    private FallbackReason closedFor;
+    private String closedDetail;
 
     ReadConnection(
             EventLoop loop,
@@ -112,8 +114,12 @@ final class ReadConnection implements EventLoop.Handler {
         });
     }
 
-    /** Queues the READs, to be posted when the connection stands and the send queue has room. */
+    /** Queues the READs, to be posted when the connection stands and the send queue has room; fails them when it is over. */
     void submit(ReadTask task) {
+        if (state == State.CLOSED) {
+            task.onFailed(closedFor, closedDetail);
+            return;
+        }
         queued.add(task);
         if (state == State.ESTABLISHED) {
             post();
@@ -126,6 +132,8 @@ final class ReadConnection implements EventLoop.Handler {
             return;
         }
         state = State.CLOSED;
+        closedFor = reason;
+        closedDetail = detail;
         stepTimer.cancel();
         if (connection != null) {
             loop.remove(connection.id(), qpNumber, this);
@@ -177,7 +185,7 @@ final class ReadConnection implements EventLoop.Handler {
         lastProgressNanos = System.nanoTime();
         counters.addReadLatency(lastProgressNanos - chain.postedNanos);
         post();
-        chain.ending.forEach(ReadTask::onDone);
+        chain.ending.forEach(task -> EventLoop.guarded(task::onDone));
     }
 
     @Override

@@ -10,12 +10,16 @@ import io.rdmashuffle.core.metrics.Counter;
 import io.rdmashuffle.core.metrics.Counters;
 import io.rdmashuffle.core.metrics.FallbackReason;
 import java.util.List;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The read walk of a process: locate, plan, post, complete, deliver. {@link Fetch} takes one request through it; here is what all
  * fetches share.
  */
 public final class BlockReader implements AutoCloseable {
+
+    private static final Logger LOG = LoggerFactory.getLogger(BlockReader.class);
 
     /** Sinks are planned not to exceed this, so that one slow consumer does not hold much. */
     private static final long PLANNED_SINK_BYTES = 16 << 20;
@@ -86,7 +90,7 @@ public final class BlockReader implements AutoCloseable {
         sinks.allocate(plan.sinkBytes, new SinkAllocator.Applicant() {
             @Override
             public void onSink(Sink sink) {
-                connections.submit(owner, new PlannedReads(plan, sink, outcome));
+                submit(owner, new PlannedReads(plan, sink, outcome));
             }
 
             @Override
@@ -94,6 +98,15 @@ public final class BlockReader implements AutoCloseable {
                 outcome.onFailed(plan, FallbackReason.SINK_EXHAUSTED, detail);
             }
         });
+    }
+
+    private void submit(Owner owner, PlannedReads reads) {
+        try {
+            connections.submit(owner, reads);
+        } catch (RuntimeException | Error e) {
+            LOG.error("RDMA shuffle: no connection could be made; its blocks are read over TCP", e);
+            reads.onFailed(FallbackReason.READ_FAILED, e.toString());
+        }
     }
 
     private void onSinkReleased() {

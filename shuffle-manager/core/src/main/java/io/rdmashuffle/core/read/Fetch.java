@@ -36,7 +36,7 @@ final class Fetch {
     void start() {
         try {
             locate();
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             fail(e);
         }
     }
@@ -112,19 +112,32 @@ final class Fetch {
         blocks.and(open);
         if (!blocks.isEmpty()) {
             open.andNot(blocks);
-            listener.onFallback(blocks.stream().toArray(), reason, detail);
+            try {
+                listener.onFallback(blocks.stream().toArray(), reason, detail);
+            } catch (RuntimeException | Error e) {
+                logDefect(e);
+            }
         }
     }
 
     private void deliver(int block, Sink sink, long offset, int lengthBytes) {
         if (open.get(block)) {
             open.clear(block);
-            listener.onBlock(block, sink, offset, lengthBytes);
+            try {
+                listener.onBlock(block, sink, offset, lengthBytes);
+            } catch (RuntimeException | Error e) {
+                logDefect(e);
+            }
         }
     }
 
+    /** What a listener throws is its own matter: the other blocks of this fetch, and other fetches, know nothing of it. */
+    private static void logDefect(Throwable e) {
+        LOG.error("RDMA shuffle: whoever asked for blocks failed when told of one", e);
+    }
+
     /** A defect of ours: no block may be lost by it. */
-    private void fail(RuntimeException e) {
+    private void fail(Throwable e) {
         LOG.error("RDMA shuffle: a fetch failed by a defect; its blocks are read over TCP", e);
         fallBack((BitSet) open.clone(), FallbackReason.READ_FAILED, e.toString());
     }

@@ -70,7 +70,7 @@ final class PlannedReads implements ReadTask {
     public void onDone() {
         try {
             outcome.onRead(plan, sink);
-        } catch (RuntimeException e) {
+        } catch (RuntimeException | Error e) {
             // a defect of ours: no block may be lost by it
             LOG.error("RDMA shuffle: blocks could not be handed over; those left are read over TCP", e);
             outcome.onFailed(plan, FallbackReason.READ_FAILED, e.toString());
