@@ -39,13 +39,22 @@ final class FetchedBlocks implements BlockListener {
     }
 
     FetchedBlocks awaitAll() {
-        await().atMost(Duration.ofSeconds(20)).until(() -> open.get() <= 0);
+        return awaitAll(Duration.ofSeconds(20));
+    }
+
+    FetchedBlocks awaitAll(Duration deadline) {
+        await().atMost(deadline).until(() -> open.get() <= 0);
         assertEquals("", defect);
         return this;
     }
 
     boolean isRead(int block) {
         return outcomes.get(block) instanceof byte[];
+    }
+
+    /** The reason of a block that fell back. */
+    FallbackReason reason(int block) {
+        return (FallbackReason) outcomes.get(block);
     }
 
     byte[] bytes(int block) {

@@ -34,8 +34,19 @@ import java.util.function.UnaryOperator;
  */
 final class TestNodes implements AutoCloseable {
 
+    /** How the driver behaves from now on. */
+    enum Driver {
+        ANSWERS,
+        SILENT,
+        REFUSES,
+        ANSWERS_GARBAGE,
+        /** It does what it is asked, yet its answer is lost. */
+        ANSWER_IS_LOST
+    }
+
     private static final String PREFIX = "test.";
     private static final String HOST = System.getenv().getOrDefault("RDMA_SHUFFLE_TEST_ADDRESS", "127.0.0.1");
+    private static final int DIRECTORY_TIMEOUT_MILLIS = 500;
     private static final Path FAULTS = Path.of(System.getenv().getOrDefault("SOFTVERBS_FAULTS_FILE", "/nonexistent"));
 
     final Directory directory = new Directory();
@@ -43,12 +54,10 @@ final class TestNodes implements AutoCloseable {
     /** What a node announces, as it reaches the directory. */
     UnaryOperator<List<InetSocketAddress>> announced = UnaryOperator.identity();
 
-    /** Whether the directory answers who asks for locations. */
-    volatile boolean locates = true;
-
     private final List<RdmaNode> nodes = new ArrayList<>();
     private final Path folder;
     private long incarnations = 1000;
+    volatile Driver driver = Driver.ANSWERS;
 
     TestNodes(Path folder) {
         assertTrue(Rdma.isAvailable(), Rdma::unavailabilityCause);
@@ -74,7 +83,12 @@ final class TestNodes implements AutoCloseable {
         RdmaConfig config = new RdmaConfig(PREFIX, given);
         long incarnation = ++incarnations;
         RdmaNode node = RdmaNode.open(
-                executorId, incarnation, locals, new DirectoryClient(channel(), incarnation, 1000), config, counters);
+                executorId,
+                incarnation,
+                locals,
+                new DirectoryClient(channel(), incarnation, DIRECTORY_TIMEOUT_MILLIS),
+                config,
+                counters);
         nodes.add(node);
         return node;
     }
@@ -113,11 +127,17 @@ final class TestNodes implements AutoCloseable {
             public CompletableFuture<byte[]> ask(byte[] message) {
                 try {
                     Message decoded = MessageCodec.decode(message);
-                    if (decoded instanceof Message.Locate && !locates) {
-                        return new CompletableFuture<>();
-                    }
                     byte[] passedOn = decoded instanceof Message.Hello hello ? reannounced(hello) : message;
-                    return CompletableFuture.completedFuture(directory.handle(passedOn));
+                    return switch (driver) {
+                        case ANSWERS -> CompletableFuture.completedFuture(directory.handle(passedOn));
+                        case SILENT -> new CompletableFuture<>();
+                        case REFUSES -> CompletableFuture.failedFuture(new IOException("the driver is gone"));
+                        case ANSWERS_GARBAGE -> CompletableFuture.completedFuture(new byte[] {1, 99, 7});
+                        case ANSWER_IS_LOST -> {
+                            directory.handle(passedOn);
+                            yield new CompletableFuture<>();
+                        }
+                    };
                 } catch (MalformedMessageException e) {
                     return CompletableFuture.failedFuture(e);
                 }

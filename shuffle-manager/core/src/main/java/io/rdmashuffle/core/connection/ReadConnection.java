@@ -63,8 +63,6 @@ final class ReadConnection implements EventLoop.Handler {
     private int nextRead; // of the first queued task
     private long nextChainId;
     private long lastProgressNanos;
-    private FallbackReason closedFor;
-    private String closedDetail;
 
     ReadConnection(
             EventLoop loop,
@@ -114,12 +112,8 @@ final class ReadConnection implements EventLoop.Handler {
         });
     }
 
-    /** Queues the READs, to be posted when the connection stands and the send queue has room; fails them when it is over. */
+    /** Queues the READs, to be posted when the connection stands and the send queue has room. */
     void submit(ReadTask task) {
-        if (state == State.CLOSED) {
-            task.onFailed(closedFor, closedDetail);
-            return;
-        }
         queued.add(task);
         if (state == State.ESTABLISHED) {
             post();
@@ -132,8 +126,6 @@ final class ReadConnection implements EventLoop.Handler {
             return;
         }
         state = State.CLOSED;
-        closedFor = reason;
-        closedDetail = detail;
         stepTimer.cancel();
         if (connection != null) {
             loop.remove(connection.id(), qpNumber, this);

@@ -154,15 +154,25 @@ public final class ReaderConnections {
                 counters.add(Counter.QUARANTINES, 1);
                 quarantine.failed(owner.incarnation());
             }
-            unread.forEach(task -> EventLoop.guarded(() -> task.onFailed(reason, detail)));
+            fail(unread, reason, detail);
         }
 
         /** Each try has a proof of its own, as the owner may have seen the one before. */
         private void tryNext(List<ReadTask> tasks) {
             MembershipProof.Claim claim = new MembershipProof.Claim(incarnation, owner.incarnation(), ++sequence);
-            connection = new ReadConnection(loop, untried.next(), proof, claim, limits, counters, this);
+            try {
+                connection = new ReadConnection(loop, untried.next(), proof, claim, limits, counters, this);
+            } catch (OutOfMemoryError e) { // of direct memory, which has a limit of its own
+                peers.remove(owner.incarnation());
+                fail(tasks, FallbackReason.CONNECT_FAILED, e.getMessage());
+                return;
+            }
             tasks.forEach(connection::submit);
             connection.open();
+        }
+
+        private void fail(List<ReadTask> tasks, FallbackReason reason, String detail) {
+            tasks.forEach(task -> EventLoop.guarded(() -> task.onFailed(reason, detail)));
         }
     }
 }
