@@ -54,8 +54,11 @@ public final class RdmaNode implements AutoCloseable {
                 loop,
                 locations,
                 connections.asReader(),
-                Endpoints.withinMemlock(config.get(RdmaConfig.SINK_MAX_BYTES)),
-                config.get(RdmaConfig.SINK_WAIT_MILLIS),
+                new BlockReader.Limits(
+                        Endpoints.withinMemlock(config.get(RdmaConfig.SINK_MAX_BYTES)),
+                        config.get(RdmaConfig.SINK_WAIT_MILLIS),
+                        config.get(RdmaConfig.IN_FLIGHT_MAX_BYTES),
+                        config.get(RdmaConfig.IN_FLIGHT_MAX_BYTES_PER_PEER)),
                 counters);
         counters.setGauge(Gauge.REGISTERED_BYTES, registry::registeredBytes);
         counters.setGauge(Gauge.SINK_POOL_BYTES, reader.pool()::registeredBytes);

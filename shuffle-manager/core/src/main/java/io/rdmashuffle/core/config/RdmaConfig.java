@@ -75,6 +75,22 @@ public final class RdmaConfig {
             "Longest wait of a fetch for sink memory before its blocks are read over TCP.",
             text -> millis(text, 0));
 
+    public static final Setting<Long> IN_FLIGHT_MAX_BYTES = declare(
+            "inFlight.maxBytes",
+            "bytes",
+            "128m",
+            "1m to 1024t",
+            "Most bytes on their way into one executor at a time, of all its tasks; fetches beyond it wait.",
+            text -> bytes(text, 1L << 20));
+
+    public static final Setting<Long> IN_FLIGHT_MAX_BYTES_PER_PEER = declare(
+            "inFlight.maxBytesPerPeer",
+            "bytes",
+            "32m",
+            "1m to 1024t",
+            "Most bytes on their way from one executor to another at a time.",
+            text -> bytes(text, 1L << 20));
+
     public static final Setting<Long> CONNECT_TIMEOUT_MILLIS = declare(
             "connect.timeout",
             "time",

@@ -34,6 +34,8 @@ public enum FallbackReason {
     BAD_OFFSETS("offsets of the map output make no sense"),
     /** No sink memory became free in time. */
     SINK_EXHAUSTED("no sink memory became free in time"),
+    /** A block could not be written to the engine's temporary file. */
+    DOWNLOAD_FAILED("a block could not be written to its temporary file"),
     /** The transport was closed with the process. */
     CLOSED("the RDMA transport is closed"),
     /** Map side: the pinned budget is used up. */

@@ -24,26 +24,33 @@ public final class BlockReader implements AutoCloseable {
     /** Sinks are planned not to exceed this, so that one slow consumer does not hold much. */
     private static final long PLANNED_SINK_BYTES = 16 << 20;
 
+    /** What the settings allow in bytes: of sinks, and on their way from each owner and from all. */
+    public record Limits(
+            long sinkMaxBytes, long sinkWaitMillis, long inFlightMaxBytes, long inFlightMaxBytesPerOwner) {}
+
     private final EventLoop loop;
     private final LocationCache locations;
     private final ReaderConnections connections;
     private final SinkPool pool;
     private final SinkAllocator sinks;
+    private final InFlight inFlight;
+    private final long plannedSinkBytes;
+    private final int sliceBytes;
     private final Counters counters;
     private final long maxMessageBytes;
 
     public BlockReader(
-            EventLoop loop,
-            LocationCache locations,
-            ReaderConnections connections,
-            long sinkMaxBytes,
-            long sinkWaitMillis,
-            Counters counters) {
+            EventLoop loop, LocationCache locations, ReaderConnections connections, Limits limits, Counters counters) {
         this.loop = loop;
         this.locations = locations;
         this.connections = connections;
-        this.pool = new SinkPool(loop.endpoint(), sinkMaxBytes, this::onSinkReleased);
-        this.sinks = new SinkAllocator(loop, pool, sinkWaitMillis);
+        this.pool = new SinkPool(loop.endpoint(), limits.sinkMaxBytes, this::onSinkReleased);
+        this.sinks = new SinkAllocator(loop, pool, limits.sinkWaitMillis);
+        this.inFlight = new InFlight(limits.inFlightMaxBytes, limits.inFlightMaxBytesPerOwner);
+        this.plannedSinkBytes =
+                Math.min(PLANNED_SINK_BYTES, Math.min(limits.inFlightMaxBytes, limits.inFlightMaxBytesPerOwner));
+        // several fetches are to have their two slices at a time
+        this.sliceBytes = (int) Long.highestOneBit(Math.min(plannedSinkBytes, limits.sinkMaxBytes / 4));
         this.counters = counters;
         this.maxMessageBytes = Math.min(loop.endpoint().device().maxMessageBytes(), Integer.MAX_VALUE);
     }
@@ -51,6 +58,11 @@ public final class BlockReader implements AutoCloseable {
     /** Begins a fetch and returns at once; the listener is told on the loop thread. Any thread. */
     public void fetch(BlockRequest request, BlockListener listener) {
         loop.submit(new Fetch(this, request, listener)::start);
+    }
+
+    /** The same for blocks that are too long for memory. */
+    public void fetchInSlices(BlockRequest request, SliceListener listener) {
+        loop.submit(new SlicedFetch(this, request, listener)::start);
     }
 
     /** Forgets a shuffle that was removed. Any thread. */
@@ -78,38 +90,82 @@ public final class BlockReader implements AutoCloseable {
     }
 
     List<ReadPlan> plan(Extents extents) {
-        return ReadPlanner.plan(extents, maxMessageBytes, PLANNED_SINK_BYTES);
+        return ReadPlanner.plan(extents, maxMessageBytes, plannedSinkBytes);
     }
 
-    /** Reads a plan into a sink; the outcome is told once. */
+    /** Most bytes of a slice of a long block. */
+    int sliceBytes() {
+        return sliceBytes;
+    }
+
+    /** Any thread. */
+    void onLoop(Runnable work) {
+        loop.submit(work);
+    }
+
+    /** Reads a plan into a sink, when its bytes may be on their way; the outcome is told once. */
     void read(Owner owner, ReadPlan plan, PlannedReads.Outcome outcome) {
-        if (loop.hasEnded()) {
-            outcome.onFailed(plan, FallbackReason.CLOSED, "");
-            return;
-        }
-        sinks.allocate(plan.sinkBytes, new SinkAllocator.Applicant() {
-            @Override
-            public void onSink(Sink sink) {
-                submit(owner, new PlannedReads(plan, sink, outcome));
-            }
-
-            @Override
-            public void onNoSink(String detail) {
-                outcome.onFailed(plan, FallbackReason.SINK_EXHAUSTED, detail);
-            }
-        });
-    }
-
-    private void submit(Owner owner, PlannedReads reads) {
-        try {
-            connections.submit(owner, reads);
-        } catch (RuntimeException | Error e) {
-            LOG.error("RDMA shuffle: no connection could be made; its blocks are read over TCP", e);
-            reads.onFailed(FallbackReason.READ_FAILED, e.toString());
-        }
+        inFlight.enter(owner.incarnation(), plan.sinkBytes, new Passing(owner, plan, outcome)::start);
     }
 
     private void onSinkReleased() {
         sinks.onRelease();
+    }
+
+    /** A plan whose bytes may be on their way. */
+    private final class Passing implements SinkAllocator.Applicant {
+
+        private final Owner owner;
+        private final ReadPlan plan;
+        private final PlannedReads.Outcome outcome;
+        private boolean left;
+
+        Passing(Owner owner, ReadPlan plan, PlannedReads.Outcome outcome) {
+            this.owner = owner;
+            this.plan = plan;
+            this.outcome = outcome;
+        }
+
+        void start() {
+            if (loop.hasEnded()) {
+                fail(FallbackReason.CLOSED, "");
+                return;
+            }
+            try {
+                sinks.allocate(plan.sinkBytes, this);
+            } catch (RuntimeException | Error e) {
+                // a defect of ours: no block may be lost by it, nor one of whoever made room for this plan
+                LOG.error("RDMA shuffle: a plan could not be read; its blocks are read over TCP", e);
+                fail(FallbackReason.READ_FAILED, e.toString());
+            }
+        }
+
+        @Override
+        public void onSink(Sink sink) {
+            PlannedReads reads = new PlannedReads(plan, sink, outcome, this::leave);
+            try {
+                connections.submit(owner, reads);
+            } catch (RuntimeException | Error e) {
+                LOG.error("RDMA shuffle: no connection could be made; its blocks are read over TCP", e);
+                reads.onFailed(FallbackReason.READ_FAILED, e.toString());
+            }
+        }
+
+        @Override
+        public void onNoSink(String detail) {
+            fail(FallbackReason.SINK_EXHAUSTED, detail);
+        }
+
+        private void fail(FallbackReason reason, String detail) {
+            leave();
+            outcome.onFailed(plan, reason, detail);
+        }
+
+        private void leave() {
+            if (!left) {
+                left = true;
+                inFlight.leave(owner.incarnation(), plan.sinkBytes);
+            }
+        }
     }
 }

@@ -1,6 +1,7 @@
 package io.rdmashuffle.core.read;
 
 import io.rdmashuffle.core.connection.Owner;
+import io.rdmashuffle.core.directory.MapOutputLocation;
 import io.rdmashuffle.core.directory.PublishedOutput;
 import io.rdmashuffle.core.memory.Sink;
 import io.rdmashuffle.core.metrics.FallbackReason;
@@ -13,7 +14,7 @@ import org.slf4j.LoggerFactory;
  * One request on its walk: locate its map outputs, have their offsets, read the blocks, deliver. Whatever cannot go on names a
  * reason and ends for just those blocks. Each block ends once: {@code open} holds those that did not. Loop thread only.
  */
-final class Fetch {
+class Fetch {
 
     private static final Logger LOG = LoggerFactory.getLogger(Fetch.class);
 
@@ -108,7 +109,7 @@ final class Fetch {
         plans.forEach(plan -> reader.read(owner, plan, new Delivery(extents, blockOfExtent)));
     }
 
-    void fallBack(BitSet blocks, FallbackReason reason, String detail) {
+    final void fallBack(BitSet blocks, FallbackReason reason, String detail) {
         blocks.and(open);
         if (!blocks.isEmpty()) {
             open.andNot(blocks);
@@ -120,7 +121,22 @@ final class Fetch {
         }
     }
 
-    private void deliver(int block, Sink sink, long offset, int lengthBytes) {
+    final void fallBack(int block, FallbackReason reason, String detail) {
+        BitSet one = new BitSet();
+        one.set(block);
+        fallBack(one, reason, detail);
+    }
+
+    final MapOutputLocation location(int block) {
+        return outputs[block].location();
+    }
+
+    /** The block ended well, as its last receiver says. */
+    final void markDelivered(int block) {
+        open.clear(block);
+    }
+
+    final void deliver(int block, Sink sink, long offset, int lengthBytes) {
         if (open.get(block)) {
             open.clear(block);
             try {

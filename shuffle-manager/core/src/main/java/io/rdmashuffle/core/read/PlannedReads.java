@@ -22,12 +22,15 @@ final class PlannedReads implements ReadTask {
     private final ReadPlan plan;
     private final Sink sink;
     private final Outcome outcome;
+    private final Runnable onEnd;
     private final long[] localAddresses;
 
-    PlannedReads(ReadPlan plan, Sink sink, Outcome outcome) {
+    /** @param onEnd run when nothing is under way any more, before the outcome is told */
+    PlannedReads(ReadPlan plan, Sink sink, Outcome outcome, Runnable onEnd) {
         this.plan = plan;
         this.sink = sink;
         this.outcome = outcome;
+        this.onEnd = onEnd;
         this.localAddresses = new long[plan.reads()];
         long at = sink.address();
         for (int i = 0; i < localAddresses.length; i++) {
@@ -68,6 +71,7 @@ final class PlannedReads implements ReadTask {
 
     @Override
     public void onDone() {
+        onEnd.run();
         try {
             outcome.onRead(plan, sink);
         } catch (RuntimeException | Error e) {
@@ -82,6 +86,7 @@ final class PlannedReads implements ReadTask {
     @Override
     public void onFailed(FallbackReason reason, String detail) {
         sink.release();
+        onEnd.run();
         outcome.onFailed(plan, reason, detail);
     }
 }
