@@ -28,8 +28,7 @@ public final class VerbsException extends IOException {
     }
 
     private VerbsException(String step, int errno, String remedy) {
-        super(step + ": " + NativeLoader.strerror(errno) + " (errno " + errno + ")"
-                + (remedy.isEmpty() ? "" : "; " + remedy));
+        super(problem(step, errno) + (remedy.isEmpty() ? "" : "; " + remedy));
         this.step = step;
         this.errno = errno;
         this.remedy = remedy;
@@ -50,9 +49,18 @@ public final class VerbsException extends IOException {
         return step;
     }
 
+    /** The message without the remedy. */
+    public String problem() {
+        return problem(step, errno);
+    }
+
     /** What helps, one line; empty where none is known. It is part of the message. */
     public String remedy() {
         return remedy;
+    }
+
+    private static String problem(String step, int errno) {
+        return step + ": " + NativeLoader.strerror(errno) + " (errno " + errno + ")";
     }
 
     private static String remedy(String step, int errno) {
