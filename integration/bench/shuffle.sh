@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# bench shuffle - one shuffle, Spark's sort shuffle against ours: one executor serves, one reads
+#
+#   --maps M --reduces R --block-bytes B   size (default 500 x 500 blocks of 2048 bytes)
+#   --hot-factor F                         the blocks of partition 0 are F times as large (default 1)
+#   --transport auto|tcp|softverbs         auto: what the machine has; softverbs is a test stand-in, not RDMA (default auto)
+#   --pairs N --reads N                    pairs of applications, in the order A B B A (default 5); measured readings of each (default 3)
+#   --any-load                             measure although the machine is busy
+#   --json FILE                            the result for programs
+set -euo pipefail
+. "$(dirname "$(readlink -f "$0")")/../../bin/common.sh"
+. "$root/bin/build.sh"
+
+maps=500 reduces=500 block=2048 hot=1 transport=auto pairs=5 reads=3 json='' any_load='' line=$*
+while [ $# -gt 0 ]; do
+  case $1 in
+    --maps) maps=$2;; --reduces) reduces=$2;; --block-bytes) block=$2;; --hot-factor) hot=$2;;
+    --pairs) pairs=$2;; --reads) reads=$2;; --json) json=$2;;
+    --transport) transport=$2;;
+    --any-load) any_load=yes; shift; continue;;
+    --help | -h) sed -n '2,/^set /{/^set /d;s/^# \?//;p}' "$0"; exit 0;;
+    *) say "bench shuffle: unknown option '$1'; see bench shuffle --help"; exit 2;;
+  esac
+  shift 2
+done
+case $transport in auto | tcp | softverbs) ;; *) say "bench shuffle: --transport is auto, tcp or softverbs, not '$transport'"; exit 2;; esac
+
+# A busy machine measures its other work.
+quiet() {
+  [ -z "$any_load" ] && [ -r /proc/pressure/cpu ] || return 0
+  local pressure
+  pressure=$(sed -n 's/^some avg10=\([0-9]*\).*/\1/p' /proc/pressure/cpu)
+  [ "$pressure" -le 20 ] || die "the machine is busy (processes waited $pressure % of the last 10 s); wait, or give --any-load"
+}
+
+# application NAME PAIR SETTING…: one run in a fresh application.
+application() {
+  local name=$1 pair=$2 setting settings=()
+  shift 2
+  for setting in "${common[@]}" "$@"; do settings+=(--conf "$setting"); done
+  say "pair $pair of $pairs: $name"
+  (spark_submit --master 'local-cluster[2,1,2048]' "${settings[@]}" --jars "$plugin_jar" --class io.rdmashuffle.integration.bench.ShuffleBenchJob \
+    "$integration_jar" --maps "$maps" --reduces "$reduces" --block-bytes "$block" --hot-factor "$hot" --reads "$reads" \
+    --json "$out/$name-$pair.json") >"$out/$name-$pair.log" 2>&1 || die "failed; log: $out/$name-$pair.log"
+}
+
+stock() { application sort "$1"; }
+
+ours() {
+  application ours "$1" spark.shuffle.manager=io.rdmashuffle.spark.RdmaShuffleManager spark.shuffle.rdma.mode="$mode"
+}
+
+build
+spark_home 4.2
+quiet
+out=$root/integration/target/bench/shuffle
+rm -rf "$out"
+mkdir -p "$out"
+export SPARK_LOCAL_DIRS=$out/local SPARK_WORKER_DIR=$out/work SPARK_LOCAL_IP=127.0.0.1
+mode=auto
+if [ "$transport" = softverbs ]; then
+  export LD_LIBRARY_PATH=$root/native/target/softverbs
+  mode=required
+elif [ "$transport" = tcp ]; then
+  # no device is found then; mode=off would leave everything to Spark and measure nothing of ours
+  export LD_LIBRARY_PATH=$root/native/target/softverbs SOFTVERBS_DEVICES=
+fi
+common=(
+  spark.ui.enabled=false
+  spark.executor.memory=1536m
+  spark.locality.wait=600s
+  spark.shuffle.reduceLocality.enabled=false
+  spark.shuffle.readHostLocalDisk=false
+  spark.shuffle.compress=false
+  spark.scheduler.minRegisteredResourcesRatio=1.0
+  spark.scheduler.maxRegisteredResourcesWaitingTime=120s
+  spark.executor.extraJavaOptions=-Dio.netty.leakDetection.level=disabled
+)
+for ((pair = 1; pair <= pairs; pair++)); do
+  if ((pair % 2)); then stock "$pair"; ours "$pair"; else ours "$pair"; stock "$pair"; fi
+  rm -rf "$out/local" "$out/work"
+done
+java -Drdma.shuffle.commit="$(git -C "$root" describe --always --dirty 2>/dev/null || echo unknown)" \
+  -cp "$integration_jar:$SPARK_HOME/jars/*" io.rdmashuffle.integration.bench.ShuffleBenchReport --maps "$maps" --reduces "$reduces" \
+  --block-bytes "$block" --transport "$transport" --command "bin/rdma-shuffle bench shuffle $line" --runs "$out" --pairs "$pairs" \
+  --json "${json:-$out/shuffle.json}"
+say "runs and logs: $out"
