@@ -1,5 +1,7 @@
 package io.rdmashuffle.integration
 
+import java.nio.file.Files
+
 import io.rdmashuffle.spark.{ApplicationReport, RdmaShuffle, RdmaShuffleManager}
 import org.apache.spark.{SparkConf, SparkContext, SparkEnv}
 import org.apache.spark.rdmashuffle.SparkInternals
@@ -20,23 +22,44 @@ trait RealCluster extends AnyFunSuite with TimeLimits {
 
   val required: (String, String) = "spark.shuffle.rdma.mode" -> "required"
 
+  /** For JVMs that live for seconds. */
+  val shortLived = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
   /** A test on a cluster of its own with our shuffle manager, which may take three minutes. */
   def clusterTest(name: String, settings: (String, String)*)(body: SparkContext => Unit): Unit =
     test(name)(failAfter(3.minutes)(withCluster(settings: _*)(body)))
 
   def withCluster[T](settings: (String, String)*)(body: SparkContext => T): T = {
+    val sc = startCluster(settings: _*)
+    try body(sc)
+    finally sc.stop()
+  }
+
+  /** A cluster of two executors, unless the settings ask for more or none; the caller stops it. */
+  def startCluster(settings: (String, String)*): SparkContext = {
     val conf = new SparkConf(false)
       .setMaster("local-cluster[2,1,1024]")
       .setAppName(suiteName)
       .set("spark.shuffle.manager", classOf[RdmaShuffleManager].getName)
       .set("spark.shuffle.readHostLocalDisk", "false")
-      .set("spark.executor.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC") // they live for seconds
+      .set("spark.executor.extraJavaOptions", shortLived)
       .setAll(settings)
     val sc = new SparkContext(conf)
-    try {
-      SparkInternals.awaitExecutors(sc, 2)
-      body(sc)
-    } finally sc.stop()
+    try if (!conf.getBoolean("spark.dynamicAllocation.enabled", false)) SparkInternals.awaitExecutors(sc, 2)
+    catch {
+      case e: Throwable =>
+        sc.stop()
+        throw e
+    }
+    sc
+  }
+
+  /** The master of a cluster whose executors are on different hosts as far as Spark can tell. */
+  def onTwoHosts[T](body: ((String, String)) => T): T = {
+    val work = Files.createTempDirectory("workers").toString
+    val cluster = new StandaloneCluster(java.util.List.of("127.0.0.1", "127.0.0.2"), 1024, work)
+    try body("spark.master" -> cluster.url)
+    finally cluster.close()
   }
 
   def report(): ApplicationReport = RdmaShuffle.report()

@@ -44,17 +44,6 @@ class TransportSuite extends RealCluster {
     assertAllByRdma()
   }
 
-  for ((serializer, codec) <- Seq("Java" -> "lz4", "Kryo" -> "zstd", "Java" -> "snappy", "Kryo" -> "lzf"))
-    clusterTest(
-      s"the $serializer serializer with $codec works over RDMA",
-      required,
-      "spark.serializer" -> s"org.apache.spark.serializer.${serializer}Serializer",
-      "spark.io.compression.codec" -> codec
-    ) { sc =>
-      assertSums(sc)
-      assertAllByRdma()
-    }
-
   clusterTest("without a device blocks go over TCP, and the reason is told", noDevice) { sc =>
     assertSums(sc)
     val seen = report()

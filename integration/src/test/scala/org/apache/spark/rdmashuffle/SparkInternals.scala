@@ -1,6 +1,8 @@
 package org.apache.spark.rdmashuffle
 
-import org.apache.spark.{SparkContext, TestUtils}
+import org.apache.spark.scheduler.ExecutorDecommissionInfo
+import org.apache.spark.scheduler.cluster.CoarseGrainedSchedulerBackend
+import org.apache.spark.{MapOutputTrackerMaster, SparkContext, TestUtils}
 
 /** What suites need of Spark that only Spark's own packages may touch. */
 object SparkInternals {
@@ -9,6 +11,24 @@ object SparkInternals {
 
   def executorIds(sc: SparkContext): Set[String] =
     sc.env.blockManager.master.getMemoryStatus.keySet.map(_.executorId).toSet
+
+  /** Where an executor serves its blocks. */
+  def addressOf(sc: SparkContext, executorId: String): Option[(String, Int)] =
+    sc.env.blockManager.master.getMemoryStatus.keys.find(_.executorId == executorId).map(id => (id.host, id.port))
+
+  /** The executors that the shuffle's map outputs are with now. */
+  def ownersOf(sc: SparkContext, shuffleId: Int): Set[String] = {
+    val statuses = sc.env.mapOutputTracker.asInstanceOf[MapOutputTrackerMaster].shuffleStatuses(shuffleId).mapStatuses
+    statuses.filter(_ != null).map(_.location.executorId).toSet
+  }
+
+  def decommission(sc: SparkContext, executorId: String): Boolean =
+    sc.schedulerBackend
+      .asInstanceOf[CoarseGrainedSchedulerBackend]
+      .decommissionExecutor(executorId, ExecutorDecommissionInfo("test"), adjustTargetNumExecutors = true)
+
+  /** Waits until listeners have heard of all that has happened. */
+  def drainListeners(sc: SparkContext): Unit = sc.listenerBus.waitUntilEmpty()
 
   /** As the context cleaner does when nobody refers to the shuffle any more; waits for the executors. */
   def removeShuffle(sc: SparkContext, shuffleId: Int): Unit = sc.env.blockManager.master.removeShuffle(shuffleId, true)

@@ -19,23 +19,35 @@ import org.apache.spark.network.shuffle.checksum.Cause;
 
 /**
  * What Spark's fetch iterator asks for remote blocks: reads them over RDMA and hands the rest, with its reason, to Spark's own
- * client. {@link #fetchBlocks} neither throws nor blocks. Any thread.
+ * client. {@link #fetchBlocks} neither throws nor blocks.
  */
 final class RdmaBlockStoreClient extends BlockStoreClient {
 
     private final BlockStoreClient spark;
     private final ExecutorSide executor;
+    private final AskedBlocks asked = new AskedBlocks();
 
     /** For fallbacks found on the event loop: Spark's client may block while it connects, and the loop must not. */
-    private final ExecutorService fallbackThreads = Executors.newCachedThreadPool(work -> {
-        Thread thread = new Thread(work, "rdma-shuffle-fallback");
-        thread.setDaemon(true);
-        return thread;
-    });
+    private final ExecutorService fallbackThreads;
 
-    RdmaBlockStoreClient(BlockStoreClient spark, ExecutorSide executor) {
+    private RdmaBlockStoreClient(BlockStoreClient spark, ExecutorSide executor, ExecutorService fallbackThreads) {
         this.spark = spark;
         this.executor = executor;
+        this.fallbackThreads = fallbackThreads;
+    }
+
+    /** The executor's client, of which each reader gets one of its own. */
+    RdmaBlockStoreClient(BlockStoreClient spark, ExecutorSide executor) {
+        this(spark, executor, Executors.newCachedThreadPool(work -> {
+            Thread thread = new Thread(work, "rdma-shuffle-fallback");
+            thread.setDaemon(true);
+            return thread;
+        }));
+    }
+
+    /** A client for one reduce task, on whose thread it is used; it is not closed. */
+    RdmaBlockStoreClient forReader() {
+        return new RdmaBlockStoreClient(spark, executor, fallbackThreads);
     }
 
     @Override
@@ -55,6 +67,11 @@ final class RdmaBlockStoreClient extends BlockStoreClient {
         } else {
             fetch.start(blockIds);
         }
+    }
+
+    /** What this reader has asked for over RDMA. */
+    AskedBlocks asked() {
+        return asked;
     }
 
     /** Reads the blocks by Spark's client on this thread. In {@code mode=required} they fail instead. */
@@ -79,8 +96,7 @@ final class RdmaBlockStoreClient extends BlockStoreClient {
         fallbackThreads.execute(() -> fallBack(fetch, blockIds, reason, detail));
     }
 
-    // the rest is Spark's: the base class would use fields of its own that only Spark's clients set
-
+    /** The iterator asks why a block did not decode before it gives the map output up: Spark's client knows, we count. */
     @Override
     public Cause diagnoseCorruption(
             String host,
@@ -91,8 +107,12 @@ final class RdmaBlockStoreClient extends BlockStoreClient {
             int reduceId,
             long checksum,
             String algorithm) {
-        return spark.diagnoseCorruption(host, port, execId, shuffleId, mapId, reduceId, checksum, algorithm);
+        Cause cause = spark.diagnoseCorruption(host, port, execId, shuffleId, mapId, reduceId, checksum, algorithm);
+        executor.fallbacks().record(SparkFetch.peer(host, port, execId), FallbackReason.CORRUPT, 1, cause.toString());
+        return cause;
     }
+
+    // the rest is Spark's: the base class would use fields of its own that only Spark's clients set
 
     @Override
     public MetricSet shuffleMetrics() {

@@ -79,7 +79,7 @@ public final class RdmaShuffleManager extends SortShuffleManager {
                 blocks,
                 context,
                 metrics,
-                executorSide(context).client());
+                executorSide(context).client().forReader());
     }
 
     /** Called on the driver and on every executor when the shuffle is no longer wanted. */

@@ -59,7 +59,12 @@ final class SparkFetch implements BlockListener {
         }
         if (parsed.count > 0) {
             readIds = Arrays.copyOf(parsed.ids, parsed.count);
-            executor.node().reader().fetch(parsed.request(execId), this);
+            BlockRequest request = parsed.request(execId);
+            if (client.asked().askedBefore(request)) {
+                client.fallBack(this, readIds, FallbackReason.CORRUPT, readIds[0]);
+            } else {
+                executor.node().reader().fetch(request, this);
+            }
         }
     }
 
@@ -81,6 +86,10 @@ final class SparkFetch implements BlockListener {
     }
 
     String peer() {
+        return peer(host, port, execId);
+    }
+
+    static String peer(String host, int port, String execId) {
         return "blocks of executor " + execId + " at " + host + ":" + port;
     }
 

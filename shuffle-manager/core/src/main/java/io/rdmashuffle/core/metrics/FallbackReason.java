@@ -32,6 +32,8 @@ public enum FallbackReason {
     READ_TIMEOUT("READs made no progress in time"),
     /** The offsets read from the owner contradict the published length. */
     BAD_OFFSETS("offsets of the map output make no sense"),
+    /** The bytes of a block did not decode: the engine asks for it again, or gives its map output up. */
+    CORRUPT("the bytes read did not decode"),
     /** No sink memory became free in time. */
     SINK_EXHAUSTED("no sink memory became free in time"),
     /** A block could not be written to the engine's temporary file. */

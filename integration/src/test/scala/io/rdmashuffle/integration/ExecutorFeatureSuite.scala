@@ -1,0 +1,123 @@
+package io.rdmashuffle.integration
+
+import java.net.ServerSocket
+import java.nio.file.{Files, Path}
+import java.util.concurrent.TimeUnit
+
+import org.apache.spark.{HashPartitioner, SparkContext, SparkEnv, TaskContext}
+import org.apache.spark.rdmashuffle.SparkInternals
+import org.apache.spark.sql.{Row, SparkSession}
+import org.scalatest.concurrent.Eventually
+import org.scalatest.time.SpanSugar._
+
+/** Executors that are slow, lost, replaced or on their way out. */
+class ExecutorFeatureSuite extends FeatureSuite with Eventually {
+
+  implicit override val patienceConfig: PatienceConfig = PatienceConfig(90.seconds, 200.millis)
+
+  shuffleTest("an executor that dies under its readers: the map stage runs again", required) { (sc, squares) =>
+    val failures = new FetchFailures(sc)
+    val pid = ExecutorFeatureSuite.pidOf(sc, "0")
+    // each of the two tasks reads three partitions: after the first, one ends its executor and the other waits for that
+    squares.assertRows(squares.rdd.mapPartitions(_ ++ ExecutorFeatureSuite.meetDeathOf(pid)).coalesce(2))
+    assert(failures.messages.nonEmpty)
+    val seen = report()
+    assert(seen.rdmaBytes > 0 && seen.tcpBytes == 0, seen)
+  }
+
+  test("an executor replaced on the same host and port is not taken for the one before") {
+    failAfter(3.minutes) {
+      val port = "spark.blockManager.port" -> ExecutorFeatureSuite.freePort().toString
+      withShuffled(required, port, "spark.driver.blockManager.port" -> "0") { (sc, squares) =>
+        squares.assertRows()
+        val address = SparkInternals.addressOf(sc, "0")
+        ProcessHandle.of(ExecutorFeatureSuite.pidOf(sc, "0")).get.destroyForcibly()
+        eventually(assert(SparkInternals.addressOf(sc, "2") == address))
+        squares.assertRows()
+        squares.assertRows()
+        assert(SparkInternals.ownersOf(sc, squares.id) == Set("1", "2"))
+        assertAllByRdma()
+      }
+    }
+  }
+
+  shuffleTest(
+    "map outputs that a decommissioned executor handed on are read where they are now",
+    "spark.master" -> "local-cluster[3,1,1024]",
+    "spark.decommission.enabled" -> "true",
+    "spark.storage.decommission.enabled" -> "true",
+    "spark.storage.decommission.shuffleBlocks.enabled" -> "true"
+  ) { (sc, squares) =>
+    SparkInternals.awaitExecutors(sc, 3)
+    squares.assertRows()
+    assert(SparkInternals.ownersOf(sc, squares.id) == Set("0", "1", "2"))
+    val published = report().publishedOutputs
+    assert(SparkInternals.decommission(sc, "0"))
+    eventually(assert(SparkInternals.executorIds(sc) == Set("driver", "1", "2")))
+    assert(SparkInternals.ownersOf(sc, squares.id) == Set("1", "2"))
+    squares.assertRows()
+    val seen = report()
+    assert(seen.publishedOutputs < published, "the executor's own entries are gone, and none was made again")
+    assert(seen.rdmaBytes > 0 && seen.fallbacks.keySet == java.util.Set.of("NOT_PUBLISHED"), seen)
+  }
+
+  private val duplicated: Job = ExecutorFeatureSuite.duplicated(Files.createTempDirectory("attempts").toString)
+
+  test("of a map task that ran twice, on two hosts at once, one output is read") {
+    val expected = FeatureSuite.bySortShuffle(duplicated)
+    failAfter(3.minutes)(onTwoHosts { master =>
+      withCluster(
+        required,
+        master,
+        "spark.locality.wait" -> "0", // no reducer waits for the host that its blocks are on
+        "spark.speculation" -> "true",
+        "spark.speculation.interval" -> "100ms",
+        "spark.speculation.quantile" -> "0.5",
+        "spark.speculation.minTaskRuntime" -> "0ms"
+      ) { sc =>
+        assertSame(expected, duplicated(FeatureSuite.session(sc)))
+        assertAllByRdma()
+      }
+    })
+  }
+}
+
+object ExecutorFeatureSuite extends Eventually {
+
+  def freePort(): Int = {
+    val socket = new ServerSocket(0)
+    try socket.getLocalPort
+    finally socket.close()
+  }
+
+  def pidOf(sc: SparkContext, executorId: String): Long =
+    RealCluster.onExecutors(sc)(() => ProcessHandle.current.pid)(executorId)
+
+  /** Ends this process if it is the one; else waits until that is gone. */
+  def meetDeathOf(pid: Long): Iterator[Nothing] = {
+    if (ProcessHandle.current.pid == pid) Runtime.getRuntime.halt(137)
+    ProcessHandle.of(pid).ifPresent(process => process.onExit.get(60, TimeUnit.SECONDS))
+    Iterator.empty
+  }
+
+  /** Squares of which the first map task ends only when a second attempt of it ends too, if it runs on an executor. */
+  def duplicated(attempts: String): SparkSession => Seq[Row] = { spark =>
+    spark.sparkContext
+      .parallelize(0 until 2000, 4)
+      .mapPartitionsWithIndex((index, rows) => if (index == 0) rows ++ meetSecondAttempt(attempts) else rows)
+      .map(i => (i, i.toLong * i))
+      .partitionBy(new HashPartitioner(6))
+      .collect()
+      .map(Row.fromTuple)
+      .toSeq
+  }
+
+  private def meetSecondAttempt(attempts: String): Iterator[Nothing] = {
+    if (SparkEnv.get.executorId != "driver") {
+      Files.createFile(Path.of(attempts, s"attempt-${TaskContext.get().attemptNumber()}"))
+      eventually(timeout(60.seconds), interval(20.millis))(assert(Files.exists(Path.of(attempts, "attempt-1"))))
+      eventually(timeout(60.seconds), interval(20.millis))(assert(Files.exists(Path.of(attempts, "attempt-0"))))
+    }
+    Iterator.empty
+  }
+}
