@@ -4,6 +4,9 @@
 
 #include "jni_util.h"
 
+/* For people: `strings librdmashuffle_verbs.so | grep rdma-shuffle`. */
+static const char version[] __attribute__((used)) = "rdma-shuffle " RS_VERSION;
+
 /* In the order of NativeLoader.expectedAbi. */
 // clang-format off
 static const jint abi[] = {

@@ -32,8 +32,7 @@ int rs_conn_resolve(struct rs_endpoint *ep, const struct sockaddr *from,
         rs_dl.rdma_destroy_id(id);
         return rc;
     }
-    if (rs_dl.rdma_resolve_addr(id, (struct sockaddr *)from, (struct sockaddr *)peer,
-                                timeout_ms)) {
+    if (rs_dl.rdma_resolve_addr(id, (struct sockaddr *)from, (struct sockaddr *)peer, timeout_ms)) {
         rc = rs_fail("rdma_resolve_addr", errno);
         rs_conn_close(conn);
         return rc;

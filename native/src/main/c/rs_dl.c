@@ -7,6 +7,23 @@
 #include "rs_internal.h"
 #include "rs_verbs.h"
 
+/*
+ * glibc 2.34 moved these from libdl into libc under a new version. The old one is there too, and
+ * lets the library run on older systems; the JVM has loaded libdl there. Sanitizers want their own.
+ */
+#if defined(__GLIBC__) && !defined(__SANITIZE_ADDRESS__)
+#if defined(__x86_64__)
+#define RS_DL_VERSION "GLIBC_2.2.5"
+#elif defined(__aarch64__)
+#define RS_DL_VERSION "GLIBC_2.17"
+#endif
+#endif
+#ifdef RS_DL_VERSION
+__asm__(".symver dlopen, dlopen@" RS_DL_VERSION);
+__asm__(".symver dlsym, dlsym@" RS_DL_VERSION);
+__asm__(".symver dlerror, dlerror@" RS_DL_VERSION);
+#endif
+
 struct rs_dl rs_dl;
 
 struct symbol {
