@@ -10,6 +10,7 @@ import io.rdmashuffle.core.metrics.Counters;
 import io.rdmashuffle.core.metrics.FallbackLog;
 import io.rdmashuffle.core.metrics.FallbackReason;
 import io.rdmashuffle.core.metrics.Snapshot;
+import io.rdmashuffle.verbs.Rdma;
 import java.io.IOException;
 import java.security.SecureRandom;
 import org.apache.spark.SparkConf;
@@ -78,14 +79,18 @@ final class ExecutorSide implements AutoCloseable {
                         directory,
                         config,
                         counters);
-                LOG.info("RDMA shuffle: transport rdma, device {}, addresses {}", node.device(), node.addresses());
+                LOG.info(
+                        "RDMA shuffle {}: transport rdma, device {}, addresses {}",
+                        Rdma.version(),
+                        node.device(),
+                        node.addresses());
                 return new ExecutorSide(mode, counters, directory, node, null, "", env);
             }
         } catch (RdmaUnavailableException | IOException | RuntimeException | LinkageError e) {
             LOG.debug("no RDMA", e);
             cause = e.getMessage() == null ? e.toString() : e.getMessage();
         }
-        LOG.info("RDMA shuffle: transport tcp, because {}", cause);
+        LOG.info("RDMA shuffle {}: transport tcp, because {}", Rdma.version(), cause);
         tellWhyNot(directory, env.executorId(), incarnation, cause);
         return new ExecutorSide(mode, counters, directory, null, reason, cause, env);
     }
