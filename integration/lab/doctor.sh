@@ -84,7 +84,7 @@ library() {
   local file
   file=$(readlink -f "$(ldconfig -p | sed -n 's/.*librdmacm.so.1 (.*x86-64.* => //p' | head -n 1)")
   mount --bind /dev/null "$file"
-  expect 'library of rdma_cm missing' 3 'fail +rdma_libraries +librdmacm' '-> install rdma-core' -- "${doctor[@]}"
+  expect 'library of rdma_cm missing' 3 'fail +rdma_libraries .*librdmacm' '-> install rdma-core' -- "${doctor[@]}"
   umount "$file"
   expect 'wrong native library' 3 'fail +native_library .*ABI item 0' -- \
     java -cp "$root/native/target/native/wrong-abi:$plugin_jar" io.rdmashuffle.core.Main doctor
@@ -149,4 +149,4 @@ done
 build
 rm -rf "$reports"
 mkdir -p "$reports"
-"$root/bin/lab" run --hosts 2 --kernel "$kernel" --link "$link" --timeout 600 --share "$reports" -- "$0" guest "$kernel" "$link"
+"$root/bin/lab" run --hosts 2 --kernel "$kernel" --link "$link" --timeout 1500 --share "$reports" -- "$0" guest "$kernel" "$link"

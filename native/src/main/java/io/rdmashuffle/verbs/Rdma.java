@@ -1,9 +1,5 @@
 package io.rdmashuffle.verbs;
 
-import java.io.IOException;
-import java.io.InputStream;
-import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -54,11 +50,6 @@ public final class Rdma {
         return UNAVAILABILITY;
     }
 
-    /** The version of this library, such as 0.1.0; loads nothing. */
-    public static String version() {
-        return Version.TEXT;
-    }
-
     /** The devices; empty when unavailable. */
     public static List<RdmaDevice> devices() {
         return DEVICES;
@@ -94,17 +85,5 @@ public final class Rdma {
             devices.add(info.toDevice());
         }
         return List.copyOf(devices);
-    }
-
-    private static final class Version {
-        static final String TEXT = read();
-
-        private static String read() {
-            try (InputStream version = Version.class.getResourceAsStream("version")) {
-                return new String(version.readAllBytes(), StandardCharsets.UTF_8).strip();
-            } catch (IOException e) {
-                throw new UncheckedIOException("the jar is damaged", e);
-            }
-        }
     }
 }

@@ -50,7 +50,7 @@ public final class DoctorJob {
     }
 
     /** Gives every core some tasks until each executor that the driver knows has answered. */
-    private static ClusterReport examineAll(JavaSparkContext context) {
+    public static ClusterReport examineAll(JavaSparkContext context) {
         ClusterReport report = new ClusterReport();
         for (int round = 0; round < MOST_ROUNDS; round++) {
             int tasks = TASKS_PER_CORE * context.defaultParallelism();

@@ -10,7 +10,7 @@ import io.rdmashuffle.core.metrics.Counters;
 import io.rdmashuffle.core.metrics.FallbackLog;
 import io.rdmashuffle.core.metrics.FallbackReason;
 import io.rdmashuffle.core.metrics.Snapshot;
-import io.rdmashuffle.verbs.Rdma;
+import io.rdmashuffle.verbs.Version;
 import java.io.IOException;
 import java.security.SecureRandom;
 import org.apache.spark.SparkConf;
@@ -81,7 +81,7 @@ final class ExecutorSide implements AutoCloseable {
                         counters);
                 LOG.info(
                         "RDMA shuffle {}: transport rdma, device {}, addresses {}",
-                        Rdma.version(),
+                        Version.text(),
                         node.device(),
                         node.addresses());
                 return new ExecutorSide(mode, counters, directory, node, null, "", env);
@@ -90,7 +90,7 @@ final class ExecutorSide implements AutoCloseable {
             LOG.debug("no RDMA", e);
             cause = e.getMessage() == null ? e.toString() : e.getMessage();
         }
-        LOG.info("RDMA shuffle {}: transport tcp, because {}", Rdma.version(), cause);
+        LOG.info("RDMA shuffle {}: transport tcp, because {}", Version.text(), cause);
         tellWhyNot(directory, env.executorId(), incarnation, cause);
         return new ExecutorSide(mode, counters, directory, null, reason, cause, env);
     }

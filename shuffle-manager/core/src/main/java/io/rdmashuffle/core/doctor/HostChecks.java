@@ -6,6 +6,7 @@ import io.rdmashuffle.verbs.HostLimits;
 import io.rdmashuffle.verbs.Rdma;
 import io.rdmashuffle.verbs.RdmaDevice;
 import io.rdmashuffle.verbs.Unavailability;
+import io.rdmashuffle.verbs.Version;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -60,7 +61,7 @@ final class HostChecks {
 
     private static Finding nativeLibrary(String name, Examination host) {
         Finding found = step(name, Unavailability.Step.NATIVE_LIBRARY);
-        return found.status() == Finding.Status.OK ? Finding.ok(name, "version " + Rdma.version()) : found;
+        return found.status() == Finding.Status.OK ? Finding.ok(name, "version " + Version.text()) : found;
     }
 
     /** Without any device its node may be missing too, which is not what is wrong then. */

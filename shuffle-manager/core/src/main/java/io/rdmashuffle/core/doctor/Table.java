@@ -1,7 +1,7 @@
 package io.rdmashuffle.core.doctor;
 
 import io.rdmashuffle.core.doctor.Finding.Status;
-import io.rdmashuffle.verbs.Rdma;
+import io.rdmashuffle.verbs.Version;
 import java.io.PrintStream;
 
 /** The findings for people: a row for each as soon as it is there, a line below for what helps, a sentence at the end. */
@@ -18,7 +18,7 @@ final class Table {
     }
 
     void title(String host) {
-        out.printf("rdma-shuffle doctor %s on %s%n%n", Rdma.version(), host);
+        out.printf("rdma-shuffle doctor %s on %s%n%n", Version.text(), host);
     }
 
     void row(Finding finding) {
