@@ -114,7 +114,8 @@ static struct rs_conn *request(struct peer *reader, struct peer *owner, const vo
                                int bytes) {
     struct sockaddr_in from = test_address(0), to = test_address(rs_endpoint_port(owner->ep));
     struct rs_conn *conn;
-    assert(!rs_conn_resolve(reader->ep, (struct sockaddr *)&from, (struct sockaddr *)&to, 5000, &conn));
+    assert(!rs_conn_resolve(reader->ep, (struct sockaddr *)&from, (struct sockaddr *)&to, 5000,
+                            &conn));
     await(&reader->seen[RDMA_CM_EVENT_ADDR_RESOLVED], 1, reader, NULL);
     assert(!rs_conn_resolve_route(conn, 5000));
     await(&reader->seen[RDMA_CM_EVENT_ROUTE_RESOLVED], 1, reader, NULL);
@@ -296,7 +297,8 @@ static void an_endpoint_closes_all_that_is_left_in_it(void) {
     connect_peers(&reader, &owner);
     struct sockaddr_in from = test_address(0), to = test_address(rs_endpoint_port(owner.ep));
     struct rs_conn *resolving;
-    assert(!rs_conn_resolve(reader.ep, (struct sockaddr *)&from, (struct sockaddr *)&to, 5000, &resolving));
+    assert(!rs_conn_resolve(reader.ep, (struct sockaddr *)&from, (struct sockaddr *)&to, 5000,
+                            &resolving));
     close_peer(&owner);
     close_peer(&reader);
     free_memory(&memory);
