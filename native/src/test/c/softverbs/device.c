@@ -73,6 +73,7 @@ static bool set_number(struct sv_device *device, const char *name, const char *v
         {"max_rd_atomic", &device->attr.max_qp_rd_atom, 254},
         {"max_msg", &device->max_msg, INT32_MAX},
         {"odp", &device->odp, 1},
+        {"strict_reads", &device->strict_reads, 1},
     };
     char *end;
     long number = strtol(value, &end, 10);
@@ -92,7 +93,8 @@ static bool set_option(struct sv_device *device, char *option) {
     *value++ = '\0';
     if (!strcmp(option, "transport")) return set_transport(device, value);
     if (!strcmp(option, "addr")) {
-        return snprintf(device->addrs, sizeof(device->addrs), "%s", value) < (int)sizeof(device->addrs);
+        return snprintf(device->addrs, sizeof(device->addrs), "%s", value) <
+               (int)sizeof(device->addrs);
     }
     if (!strcmp(option, "port") && !strcmp(value, "down")) {
         device->port_state = IBV_PORT_DOWN;

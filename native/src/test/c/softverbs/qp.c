@@ -174,11 +174,23 @@ void sv_qp_error(struct sv_qp *qp) {
     flush(qp);
 }
 
+/* READs posted and, as far as the owner of the queue pair knows, not done. */
+static uint32_t reads_under_way(const struct sv_qp *qp) {
+    uint32_t reads = 0;
+    for (uint32_t i = qp->sq.freed; i != qp->sq.tail; i++)
+        reads += qp->wqes[i % qp->sq.depth].opcode == IBV_WR_RDMA_READ;
+    return reads;
+}
+
 static int check_send_wr(const struct sv_qp *qp, const struct ibv_send_wr *wr) {
     bool is_inline = wr->send_flags & IBV_SEND_INLINE;
     uint64_t length = 0;
     switch (wr->opcode) {
         case IBV_WR_RDMA_READ:
+            if (sv_device(qp->qp.context)->strict_reads && reads_under_way(qp) >= qp->max_rd_atomic)
+                return EINVAL;
+            if (is_inline) return EINVAL;
+            break;
         case IBV_WR_ATOMIC_CMP_AND_SWP:
         case IBV_WR_ATOMIC_FETCH_AND_ADD:
             if (is_inline) return EINVAL;

@@ -222,7 +222,8 @@ struct sv_device {
     struct ibv_device device;
     struct ibv_device_attr attr;
     int max_msg;
-    int odp; /* regions may be registered on demand */
+    int odp;          /* regions may be registered on demand */
+    int strict_reads; /* posting more READs than agreed upon fails; real devices let them wait */
     uint8_t link_layer;
     char addrs[256]; /* the addresses it serves, joined by +; empty: all of them */
     enum ibv_port_state port_state;

@@ -31,7 +31,7 @@ class ConnectionsTest {
     private static final String OWNER = "1";
     private static final String READER = "2";
 
-    /** softverbs' device of link layer InfiniBand, which takes 4 READs of a connection at a time. */
+    /** softverbs' device of link layer InfiniBand, which takes 4 READs of a connection at a time and refuses a fifth. */
     private static final List<String> INFINIBAND = List.of("127.0.0.9");
 
     @TempDir

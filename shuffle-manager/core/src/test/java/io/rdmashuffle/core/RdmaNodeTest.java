@@ -126,6 +126,18 @@ class RdmaNodeTest {
     }
 
     @Test
+    void offsets_that_contradict_the_published_length_make_their_blocks_fall_back() throws Exception {
+        RdmaNode owner = nodes.open(OWNER, ownerCounters);
+        RdmaNode reader = nodes.open(READER, readerCounters);
+        byte[] file = nodes.publish(owner, 0, 11, 10, 20);
+        nodes.shorten(0, 15);
+        FetchedBlocks blocks =
+                FetchedBlocks.fetch(reader, 0, OWNER, new long[] {11, 11}, 0, 1).awaitAll();
+        blocks.assertRead(0, file, 0, 10);
+        blocks.assertFellBack(1, FallbackReason.BAD_OFFSETS);
+    }
+
+    @Test
     void an_output_that_is_published_after_the_first_look_is_found() throws Exception {
         RdmaNode owner = nodes.open(OWNER, ownerCounters);
         RdmaNode reader = nodes.open(READER, readerCounters);

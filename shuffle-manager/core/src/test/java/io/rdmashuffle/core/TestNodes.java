@@ -11,6 +11,7 @@ import io.rdmashuffle.core.directory.Directory;
 import io.rdmashuffle.core.directory.DirectoryClient;
 import io.rdmashuffle.core.directory.DriverChannel;
 import io.rdmashuffle.core.directory.MalformedMessageException;
+import io.rdmashuffle.core.directory.MapOutputLocation;
 import io.rdmashuffle.core.directory.Message;
 import io.rdmashuffle.core.directory.MessageCodec;
 import io.rdmashuffle.core.metrics.Counters;
@@ -76,21 +77,15 @@ final class TestNodes implements AutoCloseable {
                 .map(Subnet::parse)
                 .map(subnet -> new LocalAddress(subnet.address(), "test", subnet))
                 .toList();
-        Map<String, String> given = new HashMap<>();
-        for (int i = 0; i < settings.length; i += 2) {
-            given.put(PREFIX + settings[i], settings[i + 1]);
-        }
-        RdmaConfig config = new RdmaConfig(PREFIX, given);
         long incarnation = ++incarnations;
-        RdmaNode node = RdmaNode.open(
-                executorId,
-                incarnation,
-                locals,
-                new DirectoryClient(channel(), incarnation, DIRECTORY_TIMEOUT_MILLIS),
-                config,
-                counters);
-        nodes.add(node);
-        return node;
+        return kept(RdmaNode.open(executorId, incarnation, locals, client(incarnation), config(settings), counters));
+    }
+
+    /** The same as an engine opens it, on what this host has. */
+    RdmaNode openOnHost(String host, String executorId, Counters counters, String... settings)
+            throws RdmaUnavailableException {
+        long incarnation = ++incarnations;
+        return kept(RdmaNode.open(executorId, incarnation, host, client(incarnation), config(settings), counters));
     }
 
     /** Commits a map output of random bytes, as an engine would, and publishes it. */
@@ -101,6 +96,25 @@ final class TestNodes implements AutoCloseable {
         Files.write(file, bytes);
         node.publisher().publish(shuffleId, mapId, file, partitionLengths);
         return bytes;
+    }
+
+    /** Says in the directory that the published data files of a shuffle are shorter than they are. */
+    void shorten(int shuffleId, long dataBytes) throws IOException {
+        byte[] answer = directory.handle(MessageCodec.encode(new Message.Locate(shuffleId)));
+        for (Message.OwnedOutputs owned : ((Message.Locations) MessageCodec.decode(answer)).owners()) {
+            for (MapOutputLocation location : owned.outputs()) {
+                MapOutputLocation shorter = new MapOutputLocation(
+                        location.mapId(),
+                        location.dataAddress(),
+                        location.dataRkey(),
+                        dataBytes,
+                        location.offsetsAddress(),
+                        location.offsetsRkey(),
+                        location.partitions());
+                directory.handle(MessageCodec.encode(
+                        new Message.Publish(shuffleId, owned.owner().incarnation(), shorter)));
+            }
+        }
     }
 
     /** Scripts what softverbs does wrong from now on; the language is explained in softverbs' README. */
@@ -148,6 +162,23 @@ final class TestNodes implements AutoCloseable {
                 ask(message);
             }
         };
+    }
+
+    private RdmaNode kept(RdmaNode node) {
+        nodes.add(node);
+        return node;
+    }
+
+    private DirectoryClient client(long incarnation) {
+        return new DirectoryClient(channel(), incarnation, DIRECTORY_TIMEOUT_MILLIS);
+    }
+
+    private static RdmaConfig config(String... settings) {
+        Map<String, String> given = new HashMap<>();
+        for (int i = 0; i < settings.length; i += 2) {
+            given.put(PREFIX + settings[i], settings[i + 1]);
+        }
+        return new RdmaConfig(PREFIX, given);
     }
 
     private byte[] reannounced(Message.Hello hello) {

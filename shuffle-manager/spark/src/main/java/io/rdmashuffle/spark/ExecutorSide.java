@@ -51,7 +51,8 @@ final class ExecutorSide implements AutoCloseable {
         this.node = node;
         this.whyNot = whyNot;
         this.cause = cause;
-        this.client = new RdmaBlockStoreClient(env.blockManager().blockStoreClient(), this);
+        this.client = new RdmaBlockStoreClient(
+                env.blockManager().blockStoreClient(), this, SparkSettings.transport(env.conf()));
         env.metricsSystem().registerSource(new FiguresSource(counters::snapshot));
     }
 

@@ -16,6 +16,7 @@ import org.apache.spark.network.shuffle.DownloadFileManager;
 import org.apache.spark.network.shuffle.MergeFinalizerListener;
 import org.apache.spark.network.shuffle.MergedBlocksMetaListener;
 import org.apache.spark.network.shuffle.checksum.Cause;
+import org.apache.spark.network.util.TransportConf;
 
 /**
  * What Spark's fetch iterator asks for remote blocks: reads them over RDMA and hands the rest, with its reason, to Spark's own
@@ -25,21 +26,28 @@ final class RdmaBlockStoreClient extends BlockStoreClient {
 
     private final BlockStoreClient spark;
     private final ExecutorSide executor;
+    private final TransportConf transport;
     private final AskedBlocks asked = new AskedBlocks();
 
-    /** For fallbacks found on the event loop: Spark's client may block while it connects, and the loop must not. */
-    private final ExecutorService fallbackThreads;
+    /** For what may block, found on the event loop, which must not: Spark's client while it connects, and writes to disk. */
+    private final ExecutorService blockingThreads;
 
-    private RdmaBlockStoreClient(BlockStoreClient spark, ExecutorSide executor, ExecutorService fallbackThreads) {
+    private RdmaBlockStoreClient(
+            BlockStoreClient spark, ExecutorSide executor, TransportConf transport, ExecutorService blockingThreads) {
         this.spark = spark;
         this.executor = executor;
-        this.fallbackThreads = fallbackThreads;
+        this.transport = transport;
+        this.blockingThreads = blockingThreads;
     }
 
-    /** The executor's client, of which each reader gets one of its own. */
-    RdmaBlockStoreClient(BlockStoreClient spark, ExecutorSide executor) {
-        this(spark, executor, Executors.newCachedThreadPool(work -> {
-            Thread thread = new Thread(work, "rdma-shuffle-fallback");
+    /**
+     * The executor's client, of which each reader gets one of its own.
+     *
+     * @param transport for the temporary files of long blocks
+     */
+    RdmaBlockStoreClient(BlockStoreClient spark, ExecutorSide executor, TransportConf transport) {
+        this(spark, executor, transport, Executors.newCachedThreadPool(work -> {
+            Thread thread = new Thread(work, "rdma-shuffle-blocking");
             thread.setDaemon(true);
             return thread;
         }));
@@ -47,7 +55,7 @@ final class RdmaBlockStoreClient extends BlockStoreClient {
 
     /** A client for one reduce task, on whose thread it is used; it is not closed. */
     RdmaBlockStoreClient forReader() {
-        return new RdmaBlockStoreClient(spark, executor, fallbackThreads);
+        return new RdmaBlockStoreClient(spark, executor, transport, blockingThreads);
     }
 
     @Override
@@ -58,12 +66,11 @@ final class RdmaBlockStoreClient extends BlockStoreClient {
             String[] blockIds,
             BlockFetchingListener listener,
             DownloadFileManager downloads) {
-        SparkFetch fetch = new SparkFetch(this, executor, host, port, execId, listener, downloads);
+        // Spark gives a place for files when the request is above spark.network.maxRemoteBlockSizeFetchToMem
+        BlockFiles files = downloads == null ? null : new BlockFiles(downloads, transport, listener, blockingThreads);
+        SparkFetch fetch = new SparkFetch(this, executor, host, port, execId, listener, downloads, files);
         if (executor.node() == null) {
             fallBack(fetch, blockIds, executor.whyNot(), executor.cause());
-        } else if (downloads != null) {
-            // the request is above spark.network.maxRemoteBlockSizeFetchToMem and is to go to a file
-            fallBack(fetch, blockIds, FallbackReason.TOO_LARGE, "");
         } else {
             fetch.start(blockIds);
         }
@@ -93,7 +100,7 @@ final class RdmaBlockStoreClient extends BlockStoreClient {
 
     /** The same from the event loop. */
     void fallBackLater(SparkFetch fetch, String[] blockIds, FallbackReason reason, String detail) {
-        fallbackThreads.execute(() -> fallBack(fetch, blockIds, reason, detail));
+        blockingThreads.execute(() -> fallBack(fetch, blockIds, reason, detail));
     }
 
     /** The iterator asks why a block did not decode before it gives the map output up: Spark's client knows, we count. */
@@ -161,6 +168,6 @@ final class RdmaBlockStoreClient extends BlockStoreClient {
     /** Ends our threads; Spark's client is Spark's to close. */
     @Override
     public void close() {
-        fallbackThreads.shutdown();
+        blockingThreads.shutdown();
     }
 }

@@ -4,6 +4,8 @@ import io.rdmashuffle.core.config.RdmaConfig;
 import java.util.HashMap;
 import java.util.Map;
 import org.apache.spark.SparkConf;
+import org.apache.spark.network.util.MapConfigProvider;
+import org.apache.spark.network.util.TransportConf;
 import scala.Tuple2;
 
 /** Our settings in a SparkConf, and what Spark's own settings mean for us. */
@@ -31,6 +33,15 @@ final class SparkSettings {
                 || conf.getBoolean("spark.ssl.rpc.enabled", false);
         boolean filesAreEncrypted = conf.getBoolean("spark.io.encryption.enabled", false);
         return wire && !filesAreEncrypted && !config.get(RdmaConfig.ALLOW_CLEARTEXT);
+    }
+
+    /** Spark's settings of the shuffle's transport, as SparkTransportConf gives them, whose parameters differ between versions. */
+    static TransportConf transport(SparkConf conf) {
+        Map<String, String> all = new HashMap<>();
+        for (Tuple2<String, String> setting : conf.getAll()) {
+            all.put(setting._1(), setting._2());
+        }
+        return new TransportConf("shuffle", new MapConfigProvider(all));
     }
 
     /** With the old fetch protocol a map id names a partition, not an attempt, so that entries would not be unique. */

@@ -148,7 +148,7 @@ class Fetch {
     }
 
     /** What a listener throws is its own matter: the other blocks of this fetch, and other fetches, know nothing of it. */
-    private static void logDefect(Throwable e) {
+    static void logDefect(Throwable e) {
         LOG.error("RDMA shuffle: whoever asked for blocks failed when told of one", e);
     }
 

@@ -91,7 +91,13 @@ final class SlicedFetch extends Fetch {
             position += plan.sinkBytes;
             unconsumed++;
             sink.retain();
-            listener.onSlice(block, new SinkSlice(sink, (int) plan.sinkBytes, position == end));
+            SinkSlice slice = new SinkSlice(sink, (int) plan.sinkBytes, position == end);
+            try {
+                listener.onSlice(block, slice);
+            } catch (RuntimeException | Error e) {
+                logDefect(e);
+                slice.failed(e.toString());
+            }
             advance();
         }
 
