@@ -21,7 +21,8 @@ newer_sources() {
     "$root"/{shuffle-manager/core,shuffle-manager/spark,integration}/src/main -newer "$1" -type f -print -quit
 }
 
-# spark_home VERSION: sets SPARK_HOME to that Spark's jars, fetched from Maven the first time. VERSION is 3.5, 4.0, 4.1 or 4.2.
+# spark_home VERSION [SCALA]: sets SPARK_HOME to that Spark's jars, fetched from Maven the first time. VERSION is 3.5, 4.0, 4.1 or
+# 4.2; SCALA is 2.13, and for 3.5 also 2.12.
 spark_home() {
   local release
   case $1 in
@@ -31,12 +32,13 @@ spark_home() {
     4.2) release=4.2.0;;
     *) die "no Spark version '$1'";;
   esac
-  export SPARK_SCALA_VERSION=2.13 SPARK_HOME=$root/integration/target/spark-home-$release
+  export SPARK_SCALA_VERSION=${2:-2.13} SPARK_HOME=$root/integration/target/spark-home-$release
+  [ "$SPARK_SCALA_VERSION" = 2.13 ] || SPARK_HOME+=-scala-$SPARK_SCALA_VERSION
   [ ! -d "$SPARK_HOME/jars" ] || return 0
   need_packages openjdk-17-jdk-headless maven
-  say "fetching Spark $release"
+  say "fetching Spark $release (Scala $SPARK_SCALA_VERSION)"
   rm -rf "$SPARK_HOME.part"
-  mvn -q -B -Dstyle.color=never -f "$root/integration/src/main/spark-home/pom.xml" -Dspark.version="$release" \
+  mvn -q -B -Dstyle.color=never -f "$root/integration/src/main/spark-home/pom.xml" -Dspark.version="$release" -Dscala.binary.version="$SPARK_SCALA_VERSION" \
     org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies -DincludeScope=runtime \
     -DoutputDirectory="$SPARK_HOME.part/jars" >&2 || die "could not fetch Spark $release"
   mkdir -p "$SPARK_HOME"

@@ -20,9 +20,11 @@ import org.apache.spark.storage.BlockId;
 import org.apache.spark.storage.ShuffleBlockFetcherIterator;
 import org.apache.spark.util.CompletionIterator;
 import org.apache.spark.util.collection.ExternalSorter;
+import scala.Function1;
 import scala.Option;
 import scala.Product2;
 import scala.Tuple2;
+import scala.collection.IterableOnce;
 import scala.collection.Iterator;
 import scala.runtime.BoxedUnit;
 
@@ -85,13 +87,14 @@ final class RdmaShuffleReader<K, V, C> implements ShuffleReader<K, C> {
                 .toCompletionIterator();
     }
 
+    @SuppressWarnings(
+            "unchecked") // an Iterator is an IterableOnce, a type that Scala 2.12 does not have: no lambda may name it
     private Iterator<Object> records() {
         SerializerInstance serializer = dependency.serializer().newInstance();
+        Function1<Tuple2<BlockId, InputStream>, Iterator<Object>> recordsOf = stream ->
+                serializer.deserializeStream(stream._2()).asKeyValueIterator().map(record -> (Object) record);
         Iterator<Object> records = streams()
-                .flatMap(stream -> serializer
-                        .deserializeStream(stream._2())
-                        .asKeyValueIterator()
-                        .map(record -> (Object) record));
+                .flatMap((Function1<Tuple2<BlockId, InputStream>, IterableOnce<Object>>) (Function1<?, ?>) recordsOf);
         Iterator<Object> counted = records.map(record -> {
             metrics.incRecordsRead(1);
             return record;

@@ -1,0 +1,81 @@
+#!/usr/bin/env bash
+# The same jar on every Spark version and JDK: the demo's cluster and comparison, on softverbs, where nothing may go over TCP.
+#
+#   matrix.sh all     every supported pair of Spark and JDK; a JDK that is not installed is skipped
+#   matrix.sh smoke   one query on each Spark version but the default one, on the JDK at hand
+#
+# Prints a table; leaves a JUnit report in integration/target/matrix-reports.
+set -u -o pipefail
+. "$(dirname "$(readlink -f "$0")")/../bin/common.sh"
+reports=$root/integration/target/matrix-reports
+work=$root/integration/target/matrix
+cases='' passed=0 failed=0 skipped=0
+
+# jdk_home MAJOR: the directory of an installed JDK of that version, if there is one.
+jdk_home() {
+  local release
+  for release in /usr/lib/jvm/*/release; do
+    if grep -qs "^JAVA_VERSION=\"$1[.\"]" "$release"; then dirname "$release"; return; fi
+  done
+  return 1
+}
+
+# json NAME FILE: the number or truth value under that name.
+json() { grep -oE "\"$1\" *: *[a-z0-9]+" "$2" 2>/dev/null | grep -oE '[a-z0-9]+$' | head -1; }
+
+# row SPARK SCALA JDK RESULT DETAIL: a line of the table and a case of the report.
+row() {
+  local inside=''
+  printf '%-6s %-6s %-4s %-8s %s\n' "$@"
+  case $4 in
+    passed) passed=$((passed + 1));;
+    skipped) skipped=$((skipped + 1)) inside="<skipped message=\"$5\"/>";;
+    failed) failed=$((failed + 1)) inside="<failure message=\"$5\"/>";;
+  esac
+  cases+="<testcase classname=\"matrix\" name=\"Spark $1, Scala $2, JDK $3\">$inside</testcase>"
+}
+
+# try SPARK SCALA JDK QUERIES: runs the demo so; all rows must be equal, all remote bytes must have come by RDMA.
+try() {
+  local spark=$1 scala=$2 jdk=$3 queries=$4 home out=$work/spark-$1-scala-$2-jdk-$3
+  home=$(jdk_home "$jdk") || { row "$spark" "$scala" "$jdk" skipped 'this JDK is not installed'; return; }
+  rm -rf "$out"
+  mkdir -p "$out"
+  JAVA_HOME=$home PATH=$home/bin:$PATH "$root/bin/demo" --spark "$spark" --scala "$scala" --transport softverbs --scale 0.01 \
+    --queries "$queries" --no-warm-up --out "$out" >"$out.log" 2>&1
+  local status=$? rdma tcp
+  rdma=$(json rdma "$out/demo.json") tcp=$(json tcp "$out/demo.json")
+  if [ $status = 0 ] && [ "$(json results_equal "$out/demo.json")" = true ] && [ "${rdma:-0}" -gt 0 ] && [ "$tcp" = 0 ]; then
+    row "$spark" "$scala" "$jdk" passed "rows equal, $rdma bytes by RDMA, none by TCP"
+  else
+    row "$spark" "$scala" "$jdk" failed "see integration/target/matrix/${out##*/}.log"
+  fi
+}
+
+all() {
+  local pair jdk
+  for pair in 3.5/2.12 3.5/2.13 4.0/2.13 4.1/2.13 4.2/2.13; do
+    for jdk in $(jdks_of "${pair%/*}"); do try "${pair%/*}" "${pair#*/}" "$jdk" q3,q19,q51,q97; done
+  done
+}
+
+# jdks_of SPARK: the JDKs that this Spark supports and our jar too (from 17 on).
+jdks_of() {
+  case $1 in
+    3.5) echo 17;;
+    4.0 | 4.1) echo 17 21;;
+    4.2) echo 17 21 25;;
+  esac
+}
+
+smoke() {
+  local pair
+  for pair in 3.5/2.12 3.5/2.13 4.0/2.13 4.1/2.13; do try "${pair%/*}" "${pair#*/}" 17 q97; done
+}
+
+mkdir -p "$reports"
+printf '%-6s %-6s %-4s %-8s %s\n' Spark Scala JDK result ''
+"$1"
+printf '<testsuite name="matrix" tests="%d" failures="%d" skipped="%d">%s</testsuite>\n' \
+  $((passed + failed + skipped)) $failed $skipped "$cases" >"$reports/matrix.xml"
+[ $failed = 0 ]
