@@ -12,10 +12,10 @@ public enum FallbackReason {
     UNSUPPORTED_BLOCK("a kind of block that is not served over RDMA"),
     /** The block is above the engine's fetch-to-disk limit or above the sink pool. */
     TOO_LARGE("block too large to be read into memory"),
-    /** The directory has no entry of this owner for the map output. */
+    /** The owner has not published the map output, or serves none over RDMA. */
     NOT_PUBLISHED("map output not published by this owner"),
-    /** The driver's directory did not answer in time or refused. */
-    DIRECTORY_UNREACHABLE("the driver's directory did not answer"),
+    /** The directory (Spark's driver, MapReduce's NodeManager) did not answer in time or refused. */
+    DIRECTORY_UNREACHABLE("the directory of map outputs did not answer"),
     /** No connection to the owner could be made. */
     CONNECT_FAILED("no RDMA connection to the owner"),
     /** The owner refused the connection: wrong application, wrong incarnation, or no resources. */
@@ -34,6 +34,8 @@ public enum FallbackReason {
     BAD_OFFSETS("offsets of the map output make no sense"),
     /** The bytes of a block did not decode: the engine asks for it again, or gives its map output up. */
     CORRUPT("the bytes read did not decode"),
+    /** The bytes read do not match the checksum that the engine wrote with them. */
+    BAD_CHECKSUM("the bytes read do not match their checksum"),
     /** No sink memory became free in time. */
     SINK_EXHAUSTED("no sink memory became free in time"),
     /** A block could not be written to the engine's temporary file. */
