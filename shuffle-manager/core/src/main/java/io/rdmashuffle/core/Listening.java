@@ -17,7 +17,7 @@ import org.slf4j.LoggerFactory;
  * @param locals our addresses on the device, best first
  * @param announced where peers connect to, one for each of them
  */
-record Listening(VerbsEndpoint endpoint, List<LocalAddress> locals, List<InetSocketAddress> announced) {
+public record Listening(VerbsEndpoint endpoint, List<LocalAddress> locals, List<InetSocketAddress> announced) {
 
     private static final Logger LOG = LoggerFactory.getLogger(Listening.class);
     private static final int BACKLOG = 128;
@@ -31,7 +31,7 @@ record Listening(VerbsEndpoint endpoint, List<LocalAddress> locals, List<InetSoc
      * @param cqEntries entries of the completion queue
      * @throws RdmaUnavailableException with one line for people; nothing is left behind then
      */
-    static Listening open(List<LocalAddress> candidates, int cqEntries) throws RdmaUnavailableException {
+    public static Listening open(List<LocalAddress> candidates, int cqEntries) throws RdmaUnavailableException {
         VerbsEndpoint endpoint = Endpoints.open(candidates, BACKLOG, cqEntries);
         InetAddress first = endpoint.listenAddress().getAddress();
         List<LocalAddress> locals = new ArrayList<>();

@@ -1,10 +1,11 @@
 package io.rdmashuffle.mapreduce;
 
-import io.rdmashuffle.core.Endpoints;
+import io.rdmashuffle.core.Listening;
 import io.rdmashuffle.core.RdmaUnavailableException;
 import io.rdmashuffle.core.config.RdmaConfig;
 import io.rdmashuffle.core.connection.Connections;
 import io.rdmashuffle.core.connection.EventLoop;
+import io.rdmashuffle.core.connection.LocalAddress;
 import io.rdmashuffle.core.connection.Owner;
 import io.rdmashuffle.core.memory.PinnedBudget;
 import io.rdmashuffle.core.metrics.Counters;
@@ -14,7 +15,6 @@ import io.rdmashuffle.core.publish.NotPublishedException;
 import io.rdmashuffle.core.publish.RegisteredFile;
 import io.rdmashuffle.verbs.VerbsEndpoint;
 import java.io.IOException;
-import java.net.InetAddress;
 import java.security.SecureRandom;
 import java.util.List;
 import java.util.Map;
@@ -29,7 +29,6 @@ import org.apache.hadoop.mapred.TaskAttemptID;
  */
 final class JobOutputs implements AutoCloseable {
 
-    private static final int BACKLOG = 128;
     /** An owner posts next to nothing. */
     private static final int CQ_ENTRIES = 1024;
 
@@ -47,7 +46,7 @@ final class JobOutputs implements AutoCloseable {
 
     private JobOutputs(
             String user,
-            VerbsEndpoint endpoint,
+            Listening listening,
             byte[] secret,
             RdmaConfig config,
             PinnedBudget budget,
@@ -55,9 +54,10 @@ final class JobOutputs implements AutoCloseable {
             NodeManagerMetrics metrics) {
         long incarnation = new SecureRandom().nextLong();
         this.user = user;
-        this.endpoint = endpoint;
-        this.connections = new Connections(new EventLoop(endpoint), incarnation, secret, config, new Counters());
-        this.owner = new Owner("NodeManager", incarnation, endpoint.listenAddress());
+        this.endpoint = listening.endpoint();
+        this.connections = new Connections(
+                new EventLoop(endpoint), listening.locals(), CQ_ENTRIES, incarnation, secret, config, new Counters());
+        this.owner = new Owner("NodeManager", incarnation, listening.announced());
         this.registrar = new FileRegistrar(endpoint, budget);
         this.files = files;
         this.metrics = metrics;
@@ -70,14 +70,14 @@ final class JobOutputs implements AutoCloseable {
     static JobOutputs open(
             String user,
             byte[] secret,
-            List<InetAddress> addresses,
+            List<LocalAddress> addresses,
             RdmaConfig config,
             PinnedBudget budget,
             MapOutputFiles files,
             NodeManagerMetrics metrics)
             throws RdmaUnavailableException {
-        VerbsEndpoint endpoint = Endpoints.open(addresses, BACKLOG, CQ_ENTRIES);
-        JobOutputs outputs = new JobOutputs(user, endpoint, secret, config, budget, files, metrics);
+        Listening listening = Listening.open(addresses, CQ_ENTRIES);
+        JobOutputs outputs = new JobOutputs(user, listening, secret, config, budget, files, metrics);
         outputs.connections.start();
         return outputs;
     }

@@ -12,6 +12,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
 
 /**
@@ -30,7 +31,7 @@ record LookupReply(Owner owner, List<Segment> segments) {
     /** An answer that is the same for all: none can be read. */
     static LookupReply unreadable(int maps, FallbackReason whyNot, String detail) {
         Segment segment = Segment.unreadable(whyNot, detail);
-        return new LookupReply(null, java.util.Collections.nCopies(maps, segment));
+        return new LookupReply(null, Collections.nCopies(maps, segment));
     }
 
     byte[] encode() {
@@ -76,18 +77,28 @@ record LookupReply(Owner owner, List<Segment> segments) {
     private static void encode(Owner owner, DataOutputStream out) throws IOException {
         out.writeUTF(owner.executorId());
         out.writeLong(owner.incarnation());
-        byte[] address = owner.address().getAddress().getAddress();
-        out.writeByte(address.length);
-        out.write(address);
-        out.writeShort(owner.address().getPort());
+        out.writeByte(owner.addresses().size());
+        for (InetSocketAddress address : owner.addresses()) {
+            byte[] ip = address.getAddress().getAddress();
+            out.writeByte(ip.length);
+            out.write(ip);
+            out.writeShort(address.getPort());
+        }
     }
 
     private static Owner decodeOwner(DataInputStream in) throws IOException {
         String name = in.readUTF();
         long incarnation = in.readLong();
-        byte[] address = in.readNBytes(in.readUnsignedByte());
-        return new Owner(
-                name, incarnation, new InetSocketAddress(InetAddress.getByAddress(address), in.readUnsignedShort()));
+        int count = in.readUnsignedByte();
+        List<InetSocketAddress> addresses = new ArrayList<>(count);
+        for (int i = 0; i < count; i++) {
+            byte[] ip = in.readNBytes(in.readUnsignedByte());
+            addresses.add(new InetSocketAddress(InetAddress.getByAddress(ip), in.readUnsignedShort()));
+        }
+        if (addresses.isEmpty()) {
+            throw new IOException("an owner without an address");
+        }
+        return new Owner(name, incarnation, addresses);
     }
 
     private static void encode(Segment segment, DataOutputStream out) throws IOException {

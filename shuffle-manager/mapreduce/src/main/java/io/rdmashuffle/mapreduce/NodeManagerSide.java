@@ -4,12 +4,12 @@ import io.rdmashuffle.core.Endpoints;
 import io.rdmashuffle.core.RdmaUnavailableException;
 import io.rdmashuffle.core.config.Mode;
 import io.rdmashuffle.core.config.RdmaConfig;
+import io.rdmashuffle.core.connection.LocalAddress;
 import io.rdmashuffle.core.connection.LocalAddresses;
 import io.rdmashuffle.core.memory.PinnedBudget;
 import io.rdmashuffle.core.metrics.FallbackReason;
 import io.rdmashuffle.verbs.VerbsEndpoint;
 import java.io.IOException;
-import java.net.InetAddress;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
@@ -41,7 +41,7 @@ final class NodeManagerSide implements AutoCloseable {
     private final JobTokenSecretManager secrets;
     private final Map<String, String> users;
     private final MapOutputFiles files;
-    private final List<InetAddress> addresses;
+    private final List<LocalAddress> addresses;
     private final String whyNot; // null when there is RDMA
     private final PinnedBudget budget;
     private final NodeManagerMetrics metrics;
@@ -53,7 +53,7 @@ final class NodeManagerSide implements AutoCloseable {
             JobTokenSecretManager secrets,
             Map<String, String> users,
             MapOutputFiles files,
-            List<InetAddress> addresses,
+            List<LocalAddress> addresses,
             String whyNot) {
         this.config = config;
         this.secrets = secrets;
@@ -89,10 +89,10 @@ final class NodeManagerSide implements AutoCloseable {
         if (config.get(RdmaConfig.MODE) == Mode.OFF) {
             return null;
         }
-        List<InetAddress> addresses = List.of();
+        List<LocalAddress> addresses = List.of();
         String whyNot = null;
         try {
-            addresses = LocalAddresses.bestFirst(HadoopSettings.nodeManagerHost(conf));
+            addresses = LocalAddresses.bestFirst(HadoopSettings.nodeManagerHost(conf), config);
             try (VerbsEndpoint probe = Endpoints.open(addresses, 1, 1)) {
                 LOG.info(
                         "RDMA shuffle: map outputs can be read over rdma, device {}, address {}",

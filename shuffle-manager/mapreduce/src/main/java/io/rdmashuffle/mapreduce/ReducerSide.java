@@ -1,6 +1,7 @@
 package io.rdmashuffle.mapreduce;
 
 import io.rdmashuffle.core.Endpoints;
+import io.rdmashuffle.core.Listening;
 import io.rdmashuffle.core.RdmaUnavailableException;
 import io.rdmashuffle.core.config.Mode;
 import io.rdmashuffle.core.config.RdmaConfig;
@@ -34,7 +35,6 @@ import org.slf4j.LoggerFactory;
 final class ReducerSide implements AutoCloseable {
 
     private static final Logger LOG = LoggerFactory.getLogger(ReducerSide.class);
-    private static final int BACKLOG = 1; // nobody reads from a reducer
     private static final int CQ_ENTRIES = 16 << 10;
 
     private final RdmaConfig config;
@@ -165,9 +165,12 @@ final class ReducerSide implements AutoCloseable {
     }
 
     private void open(byte[] secret) throws RdmaUnavailableException, IOException {
-        endpoint = Endpoints.open(LocalAddresses.bestFirst(HadoopSettings.containerHost()), BACKLOG, CQ_ENTRIES);
+        Listening listening =
+                Listening.open(LocalAddresses.bestFirst(HadoopSettings.containerHost(), config), CQ_ENTRIES);
+        endpoint = listening.endpoint();
         loop = new EventLoop(endpoint);
-        connections = new Connections(loop, new SecureRandom().nextLong(), secret, config, counters);
+        connections = new Connections(
+                loop, listening.locals(), CQ_ENTRIES, new SecureRandom().nextLong(), secret, config, counters);
         sinks = new SinkPool(
                 endpoint, Endpoints.withinMemlock(config.get(RdmaConfig.SINK_MAX_BYTES)), this::onSinkReleased);
         connections.start();

@@ -26,7 +26,12 @@ class ArchitectureTest {
             .resideInAPackage("io.rdmashuffle.core..")
             .should()
             .dependOnClassesThat()
-            .resideInAnyPackage("io.rdmashuffle.spark..", "org.apache.spark..", "org.apache.hadoop..", "scala..");
+            .resideInAnyPackage(
+                    "io.rdmashuffle.spark..",
+                    "io.rdmashuffle.mapreduce..",
+                    "org.apache.spark..",
+                    "org.apache.hadoop..",
+                    "scala..");
 
     @ArchTest
     static final ArchRule packages_of_core_form_no_circle =
