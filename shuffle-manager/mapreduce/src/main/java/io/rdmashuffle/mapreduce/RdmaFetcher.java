@@ -11,7 +11,6 @@ import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Set;
-import org.apache.hadoop.fs.ChecksumException;
 import org.apache.hadoop.mapred.JobConf;
 import org.apache.hadoop.mapred.JobID;
 import org.apache.hadoop.mapred.ShuffleConsumerPlugin;
@@ -190,9 +189,7 @@ final class RdmaFetcher<K, V> extends Fetcher<K, V> {
             return (IOException) e;
         }
         LOG.warn("RDMA shuffle: output of {} was read and not accepted", map, e);
-        FallbackReason reason =
-                e instanceof ChecksumException ? FallbackReason.BAD_CHECKSUM : FallbackReason.READ_FAILED;
-        return new SegmentReads.ReadException(reason, map + ": " + e);
+        return new SegmentReads.ReadException(FallbackReason.CORRUPT, map + ": " + e);
     }
 
     /**

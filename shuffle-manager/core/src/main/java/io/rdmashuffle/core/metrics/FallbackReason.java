@@ -34,8 +34,6 @@ public enum FallbackReason {
     BAD_OFFSETS("offsets of the map output make no sense"),
     /** The bytes of a block did not decode: the engine asks for it again, or gives its map output up. */
     CORRUPT("the bytes read did not decode"),
-    /** The bytes read do not match the checksum that the engine wrote with them. */
-    BAD_CHECKSUM("the bytes read do not match their checksum"),
     /** No sink memory became free in time. */
     SINK_EXHAUSTED("no sink memory became free in time"),
     /** A block could not be written to the engine's temporary file. */
