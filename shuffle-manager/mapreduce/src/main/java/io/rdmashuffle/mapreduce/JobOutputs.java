@@ -51,12 +51,13 @@ final class JobOutputs implements AutoCloseable {
             RdmaConfig config,
             PinnedBudget budget,
             MapOutputFiles files,
+            Counters counters,
             NodeManagerMetrics metrics) {
         long incarnation = new SecureRandom().nextLong();
         this.user = user;
         this.endpoint = listening.endpoint();
         this.connections = new Connections(
-                new EventLoop(endpoint), listening.locals(), CQ_ENTRIES, incarnation, secret, config, new Counters());
+                new EventLoop(endpoint), listening.locals(), CQ_ENTRIES, incarnation, secret, config, counters);
         this.owner = new Owner("NodeManager", incarnation, listening.announced());
         this.registrar = new FileRegistrar(endpoint, budget);
         this.files = files;
@@ -74,10 +75,11 @@ final class JobOutputs implements AutoCloseable {
             RdmaConfig config,
             PinnedBudget budget,
             MapOutputFiles files,
+            Counters counters,
             NodeManagerMetrics metrics)
             throws RdmaUnavailableException {
         Listening listening = Listening.open(addresses, CQ_ENTRIES);
-        JobOutputs outputs = new JobOutputs(user, listening, secret, config, budget, files, metrics);
+        JobOutputs outputs = new JobOutputs(user, listening, secret, config, budget, files, counters, metrics);
         outputs.connections.start();
         return outputs;
     }

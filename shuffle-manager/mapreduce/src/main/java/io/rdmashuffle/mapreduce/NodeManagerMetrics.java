@@ -27,15 +27,21 @@ final class NodeManagerMetrics {
 
     private final IntSupplier jobs;
     private final LongSupplier registeredBytes;
+    private final LongSupplier refusedConnections;
 
-    private NodeManagerMetrics(IntSupplier jobs, LongSupplier registeredBytes) {
+    private NodeManagerMetrics(IntSupplier jobs, LongSupplier registeredBytes, LongSupplier refusedConnections) {
         this.jobs = jobs;
         this.registeredBytes = registeredBytes;
+        this.refusedConnections = refusedConnections;
     }
 
-    static NodeManagerMetrics register(IntSupplier jobs, LongSupplier registeredBytes) {
+    static NodeManagerMetrics register(
+            IntSupplier jobs, LongSupplier registeredBytes, LongSupplier refusedConnections) {
         return DefaultMetricsSystem.instance()
-                .register(NAME, "Map outputs served over RDMA", new NodeManagerMetrics(jobs, registeredBytes));
+                .register(
+                        NAME,
+                        "Map outputs served over RDMA",
+                        new NodeManagerMetrics(jobs, registeredBytes, refusedConnections));
     }
 
     void unregister() {
@@ -45,6 +51,11 @@ final class NodeManagerMetrics {
     @Metric("Jobs with an RDMA endpoint")
     public int getJobs() {
         return jobs.getAsInt();
+    }
+
+    @Metric("Connections refused for want of proof of membership")
+    public long getRefusedConnections() {
+        return refusedConnections.getAsLong();
     }
 
     @Metric("Bytes of map output registered")

@@ -7,6 +7,8 @@ import io.rdmashuffle.core.config.RdmaConfig;
 import io.rdmashuffle.core.connection.LocalAddress;
 import io.rdmashuffle.core.connection.LocalAddresses;
 import io.rdmashuffle.core.memory.PinnedBudget;
+import io.rdmashuffle.core.metrics.Counter;
+import io.rdmashuffle.core.metrics.Counters;
 import io.rdmashuffle.core.metrics.FallbackReason;
 import io.rdmashuffle.verbs.VerbsEndpoint;
 import java.io.IOException;
@@ -44,9 +46,11 @@ final class NodeManagerSide implements AutoCloseable {
     private final List<LocalAddress> addresses;
     private final String whyNot; // null when there is RDMA
     private final PinnedBudget budget;
+    private final Counters counters = new Counters();
     private final NodeManagerMetrics metrics;
     private final ThreadPoolExecutor executor;
     private final Map<JobID, JobOutputs> jobs = new ConcurrentHashMap<>();
+    private boolean closed; // under this
 
     private NodeManagerSide(
             RdmaConfig config,
@@ -62,7 +66,8 @@ final class NodeManagerSide implements AutoCloseable {
         this.addresses = addresses;
         this.whyNot = whyNot;
         this.budget = new PinnedBudget(Endpoints.withinMemlock(config.get(RdmaConfig.PINNED_MAX_BYTES)));
-        this.metrics = NodeManagerMetrics.register(jobs::size, budget::usedBytes);
+        this.metrics = NodeManagerMetrics.register(
+                jobs::size, budget::usedBytes, () -> counters.get(Counter.REFUSED_CONNECTIONS));
         this.executor = new ThreadPoolExecutor(
                 THREADS, THREADS, 10, TimeUnit.SECONDS, new LinkedBlockingQueue<>(MAX_WAITING_LOOKUPS), work -> {
                     Thread thread = new Thread(work, "rdma-shuffle-lookup");
@@ -152,20 +157,26 @@ final class NodeManagerSide implements AutoCloseable {
     @Override
     public void close() {
         executor.shutdownNow();
+        List<JobOutputs> left;
         synchronized (this) {
-            jobs.values().forEach(JobOutputs::close);
+            closed = true;
+            left = List.copyOf(jobs.values());
             jobs.clear();
         }
+        left.forEach(JobOutputs::close);
         metrics.unregister();
     }
 
     /** With the lock held it asks for the secret again: a job that was removed since has none, and one that has will be removed. */
     private synchronized JobOutputs addJob(JobID id) throws IOException, RdmaUnavailableException {
+        if (closed) {
+            throw new IOException("the NodeManager is ending");
+        }
         JobOutputs job = jobs.get(id);
         if (job == null) {
             byte[] secret = secretOf(id).getEncoded();
             String user = users.get(id.toString());
-            job = JobOutputs.open(user, secret, addresses, config, budget, files, metrics);
+            job = JobOutputs.open(user, secret, addresses, config, budget, files, counters, metrics);
             jobs.put(id, job);
         }
         return job;

@@ -112,10 +112,13 @@ final class RdmaFetcher<K, V> extends Fetcher<K, V> {
             copy(host, reply.owner(), readable, segments, left);
             return readable.size() == maps.size();
         } catch (SegmentReads.ReadException e) {
+            if (isInterrupted()) {
+                return true; // the shuffle is over: to end this thread its connection was closed
+            }
             side.quarantine(name);
             return fallBack(name, e.reason(), left.size(), e.getMessage());
         } catch (InterruptedIOException e) {
-            return true; // the shuffle is over, or the task
+            return true; // likewise
         }
     }
 

@@ -7,6 +7,9 @@ public final class ConfigCommand {
 
     private static final String SPARK_PREFIX = "spark.shuffle.rdma.";
 
+    private static final String HADOOP_NAMES =
+            "Hadoop MapReduce has the same settings as `mapreduce.shuffle.rdma.*`, but for directory.* and inFlight.*.";
+
     private ConfigCommand() {}
 
     public static void main(String[] args) {
@@ -17,7 +20,8 @@ public final class ConfigCommand {
     static String markdown() {
         StringBuilder page = new StringBuilder("# Configuration\n\n"
                 + "Written by `bin/rdma-shuffle config --markdown`. Sizes take k, m, g, t; times take ms, s, min. An unknown\n"
-                + "`" + SPARK_PREFIX + "*` name or a value out of range stops the application at its start.\n\n"
+                + "`" + SPARK_PREFIX + "*` name or a value out of range stops the application at its start.\n"
+                + HADOOP_NAMES + "\n\n"
                 + "| setting | type | default | range | since | meaning |\n|---|---|---|---|---|---|\n");
         for (Setting<?> setting : RdmaConfig.table()) {
             page.append(String.format(
@@ -34,7 +38,7 @@ public final class ConfigCommand {
     }
 
     private static String text() {
-        StringBuilder page = new StringBuilder();
+        StringBuilder page = new StringBuilder(HADOOP_NAMES + "\n\n");
         for (Setting<?> setting : RdmaConfig.table()) {
             page.append(String.format(
                     "%s%s  (%s, default %s; %s)%n    %s%n",
