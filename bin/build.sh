@@ -1,24 +1,27 @@
 # Shared by demo, test and lab demo: builds the project, assembles Spark from Maven, submits to it. Sourced after common.sh.
 version=0.1.0-SNAPSHOT
 plugin_jar=$root/shuffle-manager/spark/target/rdma-shuffle-spark-$version.jar
+mapreduce_jar=$root/shuffle-manager/mapreduce/target/rdma-shuffle-mapreduce-$version.jar
 integration_jar=$root/integration/target/rdma-shuffle-integration-$version.jar
 
-# build: makes the jars, unless they are newer than every source. Tests are compiled by whoever runs them.
+# build [MODULE]: makes the jars of integration, or of integration/mapreduce, unless they are newer than every source. Tests are compiled by whoever runs them.
 build() {
-  local stamp=$root/integration/target/built
-  if [ -f "$stamp" ] && [ -f "$plugin_jar" ] && [ -f "$integration_jar" ] && [ -z "$(newer_sources "$stamp")" ]; then return; fi
+  local module=${1:-integration} jars=("$plugin_jar" "$integration_jar")
+  [ "$module" = integration ] || jars=("$mapreduce_jar")
+  local stamp=$root/$module/target/built log=$module/target/build.log
+  if [ -f "$stamp" ] && ls "${jars[@]}" >/dev/null 2>&1 && [ -z "$(newer_sources "$stamp")" ]; then return; fi
   need_packages openjdk-17-jdk-headless maven cmake make gcc libc6-dev libibverbs-dev librdmacm-dev
-  say 'building (log: integration/target/build.log)'
-  mkdir -p "$root/integration/target"
+  say "building (log: $log)"
+  mkdir -p "$root/$module/target"
   touch "$stamp.started"
-  (cd "$root" && mvn -q -B -Dstyle.color=never -pl integration -am -Dmaven.test.skip -DskipTests -Dspotless.check.skip package) >"$root/integration/target/build.log" 2>&1 ||
-    { tail -20 "$root/integration/target/build.log" >&2; die 'the build failed (log: integration/target/build.log)'; }
+  (cd "$root" && mvn -q -B -Dstyle.color=never -pl "$module" -am -Dmaven.test.skip -DskipTests -Dspotless.check.skip package) >"$root/$log" 2>&1 ||
+    { tail -20 "$root/$log" >&2; die "the build failed (log: $log)"; }
   mv "$stamp.started" "$stamp"
 }
 
 newer_sources() {
-  find "$root"/pom.xml "$root"/{native,shuffle-manager/core,shuffle-manager/spark,integration}/pom.xml "$root"/native/{CMakeLists.txt,src} \
-    "$root"/{shuffle-manager/core,shuffle-manager/spark,integration}/src/main -newer "$1" -type f -print -quit
+  find "$root"/pom.xml "$root"/{native,shuffle-manager/{core,spark,mapreduce},integration,integration/mapreduce}/pom.xml "$root"/native/{CMakeLists.txt,src} \
+    "$root"/{shuffle-manager/{core,spark,mapreduce},integration,integration/mapreduce}/src/main -newer "$1" -type f -print -quit
 }
 
 # spark_home VERSION [SCALA]: sets SPARK_HOME to that Spark's jars, fetched from Maven the first time. VERSION is 3.5, 4.0, 4.1 or

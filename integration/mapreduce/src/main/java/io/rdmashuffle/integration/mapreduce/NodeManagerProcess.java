@@ -18,7 +18,6 @@ public final class NodeManagerProcess implements AutoCloseable {
     private final Path directory;
     private final String classPath;
     private final Map<String, String> environment;
-    private final int webPort = MiniCluster.freePort();
     private final String host;
     private Process process;
 
@@ -65,13 +64,12 @@ public final class NodeManagerProcess implements AutoCloseable {
         return process.isAlive();
     }
 
-    public Path log() {
-        return directory.resolve("nodemanager.log");
+    public long pid() {
+        return process.pid();
     }
 
-    /** Where it shows its metrics. */
-    public String metricsUrl() {
-        return "http://" + host + ":" + webPort + "/jmx";
+    public Path log() {
+        return directory.resolve("nodemanager.log");
     }
 
     @Override
@@ -89,13 +87,15 @@ public final class NodeManagerProcess implements AutoCloseable {
         for (String address : List.of(
                 YarnConfiguration.NM_ADDRESS,
                 YarnConfiguration.NM_LOCALIZER_ADDRESS,
+                YarnConfiguration.NM_WEBAPP_ADDRESS,
                 YarnConfiguration.NM_COLLECTOR_SERVICE_ADDRESS)) {
             settings.setSocketAddr(address, InetSocketAddress.createUnresolved(host, MiniCluster.freePort()));
         }
-        settings.setSocketAddr(YarnConfiguration.NM_WEBAPP_ADDRESS, InetSocketAddress.createUnresolved(host, webPort));
         settings.setInt(ShuffleHandler.SHUFFLE_PORT_CONFIG_KEY, MiniCluster.freePort());
         settings.set(YarnConfiguration.NM_AUX_SERVICES, ShuffleHandler.MAPREDUCE_SHUFFLE_SERVICEID);
         settings.set(YarnConfiguration.NM_LOCAL_DIRS, directory.resolve("local").toString());
+        settings.set(
+                YarnConfiguration.NM_RECOVERY_DIR, directory.resolve("recovery").toString());
         settings.set(YarnConfiguration.NM_LOG_DIRS, directory.resolve("logs").toString());
         settings.setInt(YarnConfiguration.NM_PMEM_MB, 2048);
         settings.setBoolean(YarnConfiguration.NM_PMEM_CHECK_ENABLED, false);

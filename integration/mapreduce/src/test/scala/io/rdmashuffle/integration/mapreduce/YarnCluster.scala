@@ -1,12 +1,13 @@
 package io.rdmashuffle.integration.mapreduce
 
-import java.nio.file.{Files, Path}
+import java.nio.{ByteBuffer, ByteOrder}
+import java.nio.file.{Files, Path, StandardCopyOption}
 
 import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{Path => HadoopPath}
-import org.apache.hadoop.mapreduce.{Job, TaskCounter}
+import org.apache.hadoop.mapreduce.{Job, JobCounter, TaskCounter}
 import org.scalatest.BeforeAndAfterAll
 import org.scalatest.concurrent.{Signaler, ThreadSignaler, TimeLimits}
 import org.scalatest.funsuite.AnyFunSuite
@@ -26,7 +27,9 @@ trait YarnCluster extends AnyFunSuite with BeforeAndAfterAll with TimeLimits {
     Files.createDirectories(last)
   }
 
-  protected val faultsFile: Path = directory.resolve("softverbs-faults")
+  private val faultsFile = directory.resolve("softverbs-faults")
+
+  private val resources = Files.createDirectories(directory.resolve("softverbs-resources"))
 
   protected lazy val cluster = new MiniCluster(
     root,
@@ -35,12 +38,19 @@ trait YarnCluster extends AnyFunSuite with BeforeAndAfterAll with TimeLimits {
     "127.0.0.1",
     Map(
       "LD_LIBRARY_PATH" -> root.resolve("native/target/softverbs").toString,
-      "SOFTVERBS_FAULTS_FILE" -> faultsFile.toString
+      "SOFTVERBS_FAULTS_FILE" -> faultsFile.toString,
+      "SOFTVERBS_RESOURCES" -> resources.toString
     ).asJava
   )
 
   /** Settings of each NodeManager, beside the common ones. */
   protected def nodes: Seq[Map[String, String]] = Seq(Map.empty, Map.empty)
+
+  /** For a NodeManager that is to know its jobs when it is started again. */
+  protected lazy val recovery: Map[String, String] = Map(
+    "yarn.nodemanager.recovery.enabled" -> "true",
+    "yarn.nodemanager.recovery.supervised" -> "true"
+  )
 
   protected lazy val running: Seq[NodeManagerProcess] = {
     cluster.start()
@@ -52,11 +62,13 @@ trait YarnCluster extends AnyFunSuite with BeforeAndAfterAll with TimeLimits {
   override def afterAll(): Unit = cluster.close()
 
   /** What a job that was run left behind. */
-  class Ran(job: Job, output: Path) {
+  class Ran(job: Job, output: HadoopPath) {
 
     def counter(name: String): Long = job.getCounters.findCounter("RDMA shuffle", name).getValue
 
     def shuffledBytes: Long = job.getCounters.findCounter(TaskCounter.REDUCE_SHUFFLE_BYTES).getValue
+
+    def launchedMaps: Long = job.getCounters.findCounter(JobCounter.TOTAL_LAUNCHED_MAPS).getValue
 
     def failedShuffles: Long = job.getCounters.findCounter(TaskCounter.FAILED_SHUFFLE).getValue
 
@@ -67,16 +79,7 @@ trait YarnCluster extends AnyFunSuite with BeforeAndAfterAll with TimeLimits {
       .map(counter => counter.getName.stripPrefix("FALLBACK_") -> counter.getValue)
       .toMap
 
-    /** Name to bytes of each file. */
-    lazy val files: Map[String, Seq[Byte]] = {
-      val parts = Files.list(output)
-      try
-        parts.iterator.asScala
-          .filter(_.getFileName.toString.startsWith("part-"))
-          .map(part => part.getFileName.toString -> Files.readAllBytes(part).toSeq)
-          .toMap
-      finally parts.close()
-    }
+    lazy val files: Map[String, Seq[Byte]] = filesOf(output)
 
     def assertAllByRdma(): Unit = {
       assert(shuffledBytes > 0)
@@ -93,27 +96,80 @@ trait YarnCluster extends AnyFunSuite with BeforeAndAfterAll with TimeLimits {
 
   private var outputs = 0
 
-  /** Runs a job to its end; it must succeed. */
-  def run(make: (Configuration, HadoopPath) => Job, settings: (String, String)*): Ran = {
-    outputs += 1
-    val output = directory.resolve(s"output$outputs")
-    val conf = cluster.jobSettings()
-    settings.foreach { case (name, value) => conf.set(name, value) }
-    failAfter(4.minutes) {
-      val job = make(conf, new HadoopPath(output.toUri))
+  /** A job under way. */
+  class Submitted(job: Job, output: HadoopPath) {
+
+    /** It must succeed. */
+    def await(): Ran = failAfter(6.minutes) {
       assert(job.waitForCompletion(false), s"${job.getJobName}: ${job.getStatus.getFailureInfo}")
       new Ran(job, output)
     }
   }
 
+  def submit(make: (Configuration, HadoopPath) => Job, wanted: (String, String)*): Submitted = {
+    outputs += 1
+    val output = path(s"output$outputs")
+    val job = make(settings(wanted: _*), output)
+    job.submit()
+    new Submitted(job, output)
+  }
+
+  /** Runs a job to its end; it must succeed. */
+  def run(make: (Configuration, HadoopPath) => Job, wanted: (String, String)*): Ran = submit(make, wanted: _*).await()
+
+  def settings(wanted: (String, String)*): Configuration = {
+    val conf = cluster.jobSettings()
+    wanted.foreach { case (name, value) => conf.set(name, value) }
+    conf
+  }
+
+  def path(name: String): HadoopPath = new HadoopPath(directory.resolve(name).toUri)
+
+  /** Name to bytes of each file of an output. */
+  def filesOf(output: HadoopPath): Map[String, Seq[Byte]] = {
+    val parts = Files.list(Path.of(output.toUri.getPath))
+    try
+      parts.iterator.asScala
+        .filter(_.getFileName.toString.startsWith("part-"))
+        .map(part => part.getFileName.toString -> Files.readAllBytes(part).toSeq)
+        .toMap
+    finally parts.close()
+  }
+
   /** Deterministic text of so many lines a file. */
   def text(files: Int, lines: Int): HadoopPath = {
-    val input = Files.createDirectories(directory.resolve(s"text-$files-$lines"))
-    for (file <- 0 until files) {
-      val words = (0 until lines).map(line => s"word${(line * 7919 + file) % 4001} word${line % 13} file$file")
-      Files.write(input.resolve(s"part$file.txt"), words.asJava)
-    }
-    new HadoopPath(input.toUri)
+    for (file <- 0 until files)
+      this.lines("text", (0 until lines).map(line => s"word${(line * 7919 + file) % 4001} word${line % 13} file$file"))
+    path("text")
+  }
+
+  /** One more file of a directory. */
+  def lines(name: String, content: Seq[String]): HadoopPath = {
+    val folder = Files.createDirectories(directory.resolve(name))
+    Files.write(Files.createTempFile(folder, "part", ".txt"), content.asJava)
+    path(name)
+  }
+
+  /** What softverbs does wrong from now on, in each process that reads. */
+  def inject(script: String): Unit = {
+    val next = Files.writeString(directory.resolve("faults.next"), script)
+    Files.move(next, faultsFile, StandardCopyOption.ATOMIC_MOVE)
+  }
+
+  /** PDs, CQs, QPs, cm_ids and MRs of a NodeManager, as softverbs counts them. */
+  def verbsObjects(node: NodeManagerProcess): Seq[Int] = {
+    val counts =
+      ByteBuffer.wrap(Files.readAllBytes(resources.resolve(node.pid.toString))).order(ByteOrder.nativeOrder())
+    Seq.fill(5)(counts.getInt())
+  }
+
+  def mappings(node: NodeManagerProcess): String = Files.readString(Path.of(s"/proc/${node.pid}/maps"))
+
+  /** Names as the kernel keeps them: 15 characters. */
+  def threads(node: NodeManagerProcess): Seq[String] = {
+    val tasks = Files.list(Path.of(s"/proc/${node.pid}/task"))
+    try tasks.iterator.asScala.map(task => Files.readString(task.resolve("comm")).trim).toSeq
+    finally tasks.close()
   }
 
   private def deleteRecursively(path: Path): Unit = if (Files.exists(path)) {

@@ -1,0 +1,59 @@
+package io.rdmashuffle.integration.mapreduce
+
+import org.scalatest.concurrent.Eventually
+import org.scalatest.time.SpanSugar._
+
+/** What goes wrong on the way changes no output and makes no map run again. One of the two NodeManagers is a stock one.
+  */
+class MapReduceFaultSuite extends YarnCluster with Eventually {
+
+  private val stockHandler = MiniCluster.SHUFFLE_HANDLER -> "org.apache.hadoop.mapred.ShuffleHandler"
+
+  override protected def nodes: Seq[Map[String, String]] = Seq(recovery, recovery + stockHandler)
+
+  private lazy val input = text(files = 6, lines = 5000)
+
+  private lazy val stock = run(WordCount.job(_, input, _, 4))
+
+  private def assertFellBack(ran: Ran, reasons: String*): Unit = {
+    assert(ran.files == stock.files)
+    assert(ran.counter("HTTP_BYTES") > 0)
+    assert(ran.counter("RDMA_BYTES") + ran.counter("HTTP_BYTES") == ran.shuffledBytes)
+    assert(reasons.exists(ran.fallbacks.contains), ran.fallbacks)
+    assert(ran.failedShuffles == 0)
+    assert(ran.launchedMaps == 6)
+  }
+
+  test("map outputs of a stock NodeManager come over HTTP, those of the other over RDMA") {
+    val ran = run(WordCount.job(_, input, _, 4), ours)
+    assertFellBack(ran, "NOT_PUBLISHED")
+    assert(ran.counter("RDMA_BYTES") > 0)
+  }
+
+  for (
+    (fault, script, reasons) <- Seq(
+      ("bits that flip on the way", "read every 2 corrupt", Seq("CORRUPT")),
+      ("a lost connection", "read when 2 disconnect", Seq("CONNECTION_LOST", "READ_FAILED"))
+    )
+  )
+    test(s"$fault cost only speed") {
+      inject(script)
+      try assertFellBack(run(WordCount.job(_, input, _, 4), ours), reasons: _*)
+      finally inject("")
+    }
+
+  test("a NodeManager that is killed and started again in mid-shuffle costs only speed") {
+    val job = submit(
+      WordCount.job(_, input, _, 4),
+      ours,
+      "mapreduce.job.reduce.slowstart.completedmaps" -> "0.0",
+      "mapreduce.reduce.shuffle.fetch.retry.enabled" -> "true"
+    )
+    eventually(timeout(120.seconds), interval(100.millis))(assert(verbsObjects(running.head).exists(_ > 0)))
+    running.head.kill()
+    running.head.start()
+    val ran = job.await()
+    assert(ran.files == stock.files)
+    assert(ran.shuffledBytes > 0)
+  }
+}
