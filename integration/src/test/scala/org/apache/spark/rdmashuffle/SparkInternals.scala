@@ -1,8 +1,10 @@
 package org.apache.spark.rdmashuffle
 
+import scala.jdk.CollectionConverters._
+
 import org.apache.spark.scheduler.ExecutorDecommissionInfo
 import org.apache.spark.scheduler.cluster.CoarseGrainedSchedulerBackend
-import org.apache.spark.{MapOutputTrackerMaster, SparkContext, TestUtils}
+import org.apache.spark.{MapOutputTrackerMaster, SparkContext, SparkEnv, TestUtils}
 
 /** What suites need of Spark that only Spark's own packages may touch. */
 object SparkInternals {
@@ -32,6 +34,21 @@ object SparkInternals {
 
   /** As the context cleaner does when nobody refers to the shuffle any more; waits for the executors. */
   def removeShuffle(sc: SparkContext, shuffleId: Int): Unit = sc.env.blockManager.master.removeShuffle(shuffleId, true)
+
+  /** The same for all shuffles that there are. */
+  def removeAllShuffles(sc: SparkContext): Unit =
+    sc.env.mapOutputTracker.asInstanceOf[MapOutputTrackerMaster].shuffleStatuses.keys.foreach { id =>
+      sc.env.mapOutputTracker.unregisterShuffle(id)
+      removeShuffle(sc, id)
+    }
+
+  /** The long-valued gauges of a source of this process's metric system, by name. */
+  def gauges(source: String): Map[String, Long] =
+    SparkEnv.get.metricsSystem
+      .getSourcesByName(source)
+      .flatMap(_.metricRegistry.getGauges().asScala)
+      .collect { case (name, gauge) if gauge.getValue.isInstanceOf[Long] => name -> gauge.getValue.asInstanceOf[Long] }
+      .toMap
 
   def awaitListeners(sc: SparkContext): Unit = sc.listenerBus.waitUntilEmpty()
 }

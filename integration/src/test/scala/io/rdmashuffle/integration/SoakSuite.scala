@@ -1,0 +1,199 @@
+package io.rdmashuffle.integration
+
+import java.nio.ByteOrder
+import java.nio.file.{Files, Path, StandardCopyOption}
+import java.util.concurrent.{Executors, TimeUnit}
+
+import scala.jdk.CollectionConverters._
+import scala.util.Random
+
+import org.apache.spark.{HashPartitioner, SparkContext}
+import org.apache.spark.rdmashuffle.SparkInternals
+import org.scalatest.concurrent.Eventually
+import org.scalatest.time.SpanSugar._
+
+/** Random jobs under random faults from a seed, executors killed and replaced: no wrong answer, nothing left over. Only
+  * for `bin/test soak`, which says by the environment how long, with which seed and where the result goes.
+  */
+class SoakSuite extends RealCluster with Eventually {
+
+  private val executors = 3
+  private val target = Files.createDirectories(Path.of("target", "soak")).toAbsolutePath
+  private val faults = target.resolve("faults")
+  private val resources = target.resolve("resources")
+
+  private val settings = Seq(
+    "spark.master" -> s"local-cluster[$executors,1,1024]",
+    "spark.executorEnv.SOFTVERBS_FAULTS_FILE" -> faults.toString,
+    "spark.executorEnv.SOFTVERBS_RESOURCES" -> resources.toString,
+    "spark.shuffle.rdma.quarantine" -> "500ms",
+    "spark.shuffle.rdma.connect.timeout" -> "1s",
+    "spark.shuffle.rdma.read.timeout" -> "1s",
+    "spark.shuffle.rdma.sink.wait" -> "500ms",
+    "spark.shuffle.rdma.pinned.maxBytes" -> "64m",
+    "spark.task.maxFailures" -> "1000",
+    "spark.stage.maxConsecutiveAttempts" -> "1000",
+    "spark.deploy.maxExecutorRetries" -> "-1",
+    "spark.excludeOnFailure.enabled" -> "false",
+    "spark.shuffle.io.maxRetries" -> "1",
+    "spark.shuffle.io.retryWait" -> "1s"
+  )
+
+  private val scripts = IndexedSeq(
+    "read prob 0.02 seed %d status=REM_ACCESS_ERR",
+    "read prob 0.02 seed %d status=RETRY_EXC_ERR",
+    "read prob 0.01 seed %d stall",
+    "read prob 0.01 seed %d drop",
+    "read prob 0.02 seed %d disconnect",
+    "read prob 0.02 seed %d kill_qp",
+    "read prob 0.05 seed %d delay=100",
+    "connect prob 0.3 seed %d reject",
+    "connect prob 0.3 seed %d drop",
+    "accept prob 0.3 seed %d errno=EINVAL",
+    "cm_event prob 0.1 seed %d drop",
+    "cm_event prob 0.2 seed %d delay=300",
+    "create_qp prob 0.3 seed %d errno=ENOMEM",
+    "post_send prob 0.02 seed %d errno=ENOMEM",
+    "reg_mr prob 0.2 seed %d errno=ENOMEM",
+    "now port_down # %d"
+  )
+
+  for (minutes <- sys.env.get("SOAK_MINUTES").map(_.toInt)) {
+    val seed = sys.env.get("SOAK_SEED").filter(_.nonEmpty).map(_.toLong).getOrElse(System.nanoTime())
+    test(s"$minutes minutes of random jobs under random faults, seed $seed") {
+      Files.deleteIfExists(faults)
+      withCluster(settings: _*)(new Soak(_, new Random(seed)).run(minutes, seed))
+    }
+  }
+
+  private class Soak(sc: SparkContext, random: Random) {
+
+    private val timer = Executors.newSingleThreadScheduledExecutor()
+    private var rounds, kills, leakChecks = 0
+    private var shuffles = 0
+
+    def run(minutes: Int, seed: Long): Unit = {
+      val deadline = System.nanoTime() + TimeUnit.MINUTES.toNanos(minutes)
+      try {
+        while (System.nanoTime() < deadline) {
+          round()
+          if (rounds % 10 == 0) assertNothingLeft()
+        }
+        assertNothingLeft()
+        assertRdmaAgain()
+      } finally timer.shutdownNow()
+      writeResult(minutes, seed)
+    }
+
+    private def round(): Unit = {
+      rounds += 1
+      val script =
+        if (random.nextInt(4) == 0) "" else scripts(random.nextInt(scripts.size)).format(1 + random.nextInt(1000))
+      inject(script)
+      val kill = random.nextInt(8) == 0
+      println(s"round $rounds: '$script'${if (kill) ", an executor is killed" else ""}")
+      if (kill) timer.schedule((() => killOne()): Runnable, 200L + random.nextInt(1500), TimeUnit.MILLISECONDS)
+      job()
+    }
+
+    /** One of several shuffles whose answers are known; all of them are asserted row by row. */
+    private def job(): Unit = {
+      val keys = 1 + random.nextInt(3000)
+      val perKey = 1 + random.nextInt(20)
+      val slices = 2 + random.nextInt(6)
+      random.nextInt(5) match {
+        case 0 => assertSums(sc, keys, perKey)
+        case 1 =>
+          val sorted = pairs(sc, keys, perKey, slices).sortByKey(numPartitions = 3).keys.collect().toSeq
+          assert(sorted == (0 until keys).flatMap(Seq.fill(perKey)(_)))
+          shuffles += 1
+        case 2 =>
+          val joined = pairs(sc, keys, 1, slices).join(pairs(sc, keys, perKey, slices), 4).count()
+          assert(joined == keys.toLong * perKey)
+        case 3 =>
+          val sizes = sc
+            .parallelize(0 until 6, 3)
+            .map(i => (i, Array.fill(200000 * (1 + i))(i.toByte)))
+            .partitionBy(new HashPartitioner(3))
+            .mapValues(bytes => (bytes.length, bytes.toSet))
+            .collect()
+            .toMap
+          assert(sizes == (0 until 6).map(i => i -> ((200000 * (1 + i), Set(i.toByte)))).toMap)
+        case _ =>
+          val twice = pairs(sc, keys, perKey, slices).reduceByKey(_ + _, 5).map(_.swap).groupByKey(3).mapValues(_.size)
+          val sum = (0L until perKey.toLong).sum
+          assert(twice.collect().toMap == Map(sum -> keys))
+      }
+    }
+
+    private def killOne(): Unit = {
+      val living = executorPids()
+      if (living.size == executors) {
+        ProcessHandle.of(living(random.nextInt(living.size))).ifPresent(_.destroyForcibly())
+        kills += 1
+      }
+    }
+
+    /** What lives on may have connections among its kind, listeners and free sinks, and nothing else. */
+    private def assertNothingLeft(): Unit = {
+      leakChecks += 1
+      inject("now port_up")
+      SparkInternals.awaitExecutors(sc, executors)
+      SparkInternals.removeAllShuffles(sc)
+      eventually(timeout(60.seconds), interval(500.millis)) {
+        val gauges = RealCluster.onExecutors(sc)(() => SparkInternals.gauges("rdmaShuffle"))
+        for ((executor, values) <- gauges; if values.nonEmpty) {
+          assert(values("registeredBytes") == 0, s"executor $executor: $values")
+          assert(values("sinkLentBytes") == 0, s"executor $executor: $values")
+        }
+        for (pid <- executorPids()) {
+          val live = counts(pid)
+          assert(live(0) <= 1 && live(1) <= 1 && live(2) <= 2 * (executors - 1), s"PDs, CQs, QPs of $pid: $live")
+        }
+      }
+    }
+
+    private def assertRdmaAgain(): Unit = {
+      val before = report()
+      eventually(timeout(60.seconds), interval(1.second)) {
+        val start = report()
+        assertSums(sc)
+        assert(report().rdmaBytes > start.rdmaBytes && report().tcpBytes == start.tcpBytes, s"$before then ${report()}")
+      }
+    }
+
+    private def executorPids(): IndexedSeq[Long] =
+      ProcessHandle
+        .current()
+        .descendants()
+        .iterator()
+        .asScala
+        .toIndexedSeq
+        .filter(_.info().commandLine().orElse("").contains("CoarseGrainedExecutorBackend"))
+        .map(_.pid())
+
+    /** PDs, CQs, QPs, cm_ids, MRs. */
+    private def counts(pid: Long): IndexedSeq[Int] = {
+      val file = resources.resolve(pid.toString)
+      if (!Files.exists(file)) return IndexedSeq.fill(5)(0)
+      val ints = java.nio.ByteBuffer.wrap(Files.readAllBytes(file)).order(ByteOrder.nativeOrder()).asIntBuffer()
+      IndexedSeq.fill(5)(ints.get())
+    }
+
+    private def writeResult(minutes: Int, seed: Long): Unit = {
+      val seen = report()
+      val fallbacks = seen.fallbacks.asScala.map { case (reason, blocks) => s""""$reason":$blocks""" }.mkString(",")
+      val json =
+        s"""{"minutes":$minutes,"seed":$seed,"jobs":$rounds,"wrong":0,"leaks":0,"leak_checks":$leakChecks,""" +
+          s""""executors_killed":$kills,"rdma_bytes":${seen.rdmaBytes},"tcp_bytes":${seen.tcpBytes},"fallbacks":{$fallbacks}}"""
+      Files.writeString(target.resolve("result.json"), json + "\n")
+      println(json)
+    }
+  }
+
+  private def inject(script: String): Unit = {
+    val next = faults.resolveSibling("faults.next")
+    Files.writeString(next, script)
+    Files.move(next, faults, StandardCopyOption.ATOMIC_MOVE, StandardCopyOption.REPLACE_EXISTING)
+  }
+}
