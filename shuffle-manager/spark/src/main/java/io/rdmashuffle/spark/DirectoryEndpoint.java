@@ -26,6 +26,7 @@ final class DirectoryEndpoint implements IsolatedThreadSafeRpcEndpoint {
 
     private final RpcEnv rpcEnv;
     private final Directory directory;
+    private boolean toldOfNonsense;
 
     DirectoryEndpoint(RpcEnv rpcEnv, Directory directory) {
         this.rpcEnv = rpcEnv;
@@ -47,7 +48,10 @@ final class DirectoryEndpoint implements IsolatedThreadSafeRpcEndpoint {
 
             @Override
             void refuse(MalformedMessageException e) {
-                LOG.warn("RDMA shuffle: the directory got {}", e.getMessage());
+                if (!toldOfNonsense) { // one thread; whoever sends nonsense shall not fill the log as well
+                    toldOfNonsense = true;
+                    LOG.warn("RDMA shuffle: the directory got {}", e.getMessage());
+                }
             }
         };
     }

@@ -24,6 +24,9 @@ public final class OwnerConnections implements EventLoop.RequestHandler {
     /** An owner posts nothing; a queue pair wants a send queue all the same. */
     private static final int SEND_QUEUE_DEPTH = 16;
 
+    /** Handshakes under way at a time: each has a queue pair that serves nobody yet. */
+    private static final int MAX_HANDSHAKES = 256;
+
     private static final byte[] NO_PRIVATE_DATA = {};
 
     private final EventLoop loop;
@@ -34,6 +37,8 @@ public final class OwnerConnections implements EventLoop.RequestHandler {
     private final Map<Long, Served> served = new HashMap<>();
     /** A proof is good once: the last sequence number seen of each reader. */
     private final Map<Long, Long> lastSequence = new HashMap<>();
+
+    private int handshakes;
 
     OwnerConnections(
             EventLoop loop, long incarnation, MembershipProof proof, int handshakeTimeoutMillis, Counters counters) {
@@ -49,7 +54,10 @@ public final class OwnerConnections implements EventLoop.RequestHandler {
         VerbsConnection connection = loop.endpoint().incoming(events, index);
         MembershipProof.Claim claim = proof.verifyRequest(events.cmPrivateData(index));
         try {
-            if (claim == null || claim.ownerIncarnation() != incarnation || isReplay(claim)) {
+            if (claim == null
+                    || claim.ownerIncarnation() != incarnation
+                    || isReplay(claim)
+                    || handshakes >= MAX_HANDSHAKES) {
                 refuse(connection);
             } else {
                 connection.accept(proof.answer(claim), SEND_QUEUE_DEPTH, events, index);
@@ -85,7 +93,8 @@ public final class OwnerConnections implements EventLoop.RequestHandler {
     private void refuse(VerbsConnection connection) throws VerbsException {
         counters.add(Counter.REFUSED_CONNECTIONS, 1);
         if (counters.get(Counter.REFUSED_CONNECTIONS) == 1) {
-            LOG.warn("RDMA shuffle: refused a connection that does not belong to this application or is out of date");
+            LOG.warn(
+                    "RDMA shuffle: refused a connection that does not belong to this application, is out of date, or one of too many at once");
         }
         connection.reject(NO_PRIVATE_DATA);
         connection.close();
@@ -95,16 +104,18 @@ public final class OwnerConnections implements EventLoop.RequestHandler {
 
         private final VerbsConnection connection;
         private final EventLoop.Timer handshake;
+        private boolean handshakeEnded;
 
         Served(VerbsConnection connection) {
             this.connection = connection;
             this.handshake = loop.schedule(handshakeTimeoutMillis, this::close);
+            handshakes++;
         }
 
         @Override
         public void onCmEvent(CmEventType type, EventBatch events, int index) {
             if (type == CmEventType.ESTABLISHED) {
-                handshake.cancel();
+                endHandshake();
             } else {
                 close();
             }
@@ -121,10 +132,18 @@ public final class OwnerConnections implements EventLoop.RequestHandler {
         }
 
         void close() {
-            handshake.cancel();
+            endHandshake();
             served.remove(connection.id());
             loop.remove(connection.id(), 0, this);
             EventLoop.end(connection);
+        }
+
+        private void endHandshake() {
+            handshake.cancel();
+            if (!handshakeEnded) {
+                handshakeEnded = true;
+                handshakes--;
+            }
         }
     }
 }
