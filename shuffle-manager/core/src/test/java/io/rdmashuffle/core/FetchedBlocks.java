@@ -43,7 +43,10 @@ final class FetchedBlocks implements BlockListener {
     }
 
     FetchedBlocks awaitAll(Duration deadline) {
-        await().atMost(deadline).until(() -> open.get() <= 0);
+        await().atMost(deadline)
+                .pollDelay(Duration.ZERO)
+                .pollInterval(Duration.ofMillis(5))
+                .until(() -> open.get() <= 0);
         assertEquals("", defect);
         return this;
     }

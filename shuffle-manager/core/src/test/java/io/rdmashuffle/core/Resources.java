@@ -37,14 +37,16 @@ record Resources(int pds, int cqs, int qps, int cmIds, int mrs, int threads) {
                 counts.getInt(), counts.getInt(), counts.getInt(), counts.getInt(), counts.getInt(), threadCount());
     }
 
-    /** A line for each device: {@code 0: rxe_a: pd 2 cq 1 qp 2 cm_id 1 mr 0 ctx 1}. */
+    /**
+     * A line for each device: {@code 0: rxe_a: pd 2 cq 1 qp 2 cm_id 1 mr 0 ctx 1}. PDs are left out, as librdmacm keeps one for each
+     * device for the life of the process.
+     */
     private static Resources ofKernel() throws IOException {
         Process rdma = new ProcessBuilder("rdma", "resource", "show")
                 .redirectErrorStream(true)
                 .start();
         String text = new String(rdma.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-        return new Resources(
-                sum(text, "pd"), sum(text, "cq"), sum(text, "qp"), sum(text, "cm_id"), sum(text, "mr"), threadCount());
+        return new Resources(0, sum(text, "cq"), sum(text, "qp"), sum(text, "cm_id"), sum(text, "mr"), threadCount());
     }
 
     private static int sum(String text, String kind) {

@@ -5,6 +5,9 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.Map;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import net.jqwik.api.constraints.IntRange;
 import org.junit.jupiter.api.Test;
 
 class RdmaConfigTest {
@@ -54,6 +57,17 @@ class RdmaConfigTest {
     @Test
     void settings_of_others_are_none_of_our_business() {
         new RdmaConfig(PREFIX, Map.of("spark.shuffle.manager", "x", "spark.executor.cores", "4"));
+    }
+
+    @Property
+    void any_text_is_a_value_in_range_or_refused_with_the_name(
+            @ForAll @IntRange(max = 100) int index, @ForAll String text) {
+        Setting<?> setting = RdmaConfig.table().get(index % RdmaConfig.table().size());
+        try {
+            with(setting.name(), text);
+        } catch (IllegalArgumentException e) {
+            assertTrue(e.getMessage().contains(PREFIX + setting.name()), e.getMessage());
+        }
     }
 
     @Test

@@ -48,6 +48,12 @@ class MembershipProofTest {
         assertNull(OURS.verifyRequest(Arrays.copyOf(OURS.request(CLAIM), 55)));
     }
 
+    @Property
+    void any_bytes_are_no_proof(@ForAll byte[] bytes) {
+        assertNull(OURS.verifyRequest(bytes));
+        assertFalse(OURS.verifyAnswer(bytes, CLAIM));
+    }
+
     @Property(tries = 448)
     void a_proof_with_any_bit_flipped_is_none(@ForAll @IntRange(min = 0, max = 447) int bit) {
         byte[] forged = OURS.request(CLAIM);
