@@ -37,7 +37,7 @@ class FaultSuite extends RealCluster with Eventually {
     assertFellBack("READ_TIMEOUT")
   }
 
-  clusterTest("a refused connection costs only speed", faults("connect when 1 reject")) { sc =>
+  clusterTest("a refused connection costs only speed", faults("connect reject")) { sc =>
     assertSums(sc)
     assertFellBack("CONNECT_REJECTED")
   }
