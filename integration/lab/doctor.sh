@@ -113,6 +113,7 @@ losses() {
   ip link set veth_a down
   expect 'port down' 3 'fail +port_state .*DOWN' '-> bring up the network interface' -- "${doctor[@]}"
   modprobe -r rdma_ucm
+  echo /none >/proc/sys/kernel/modprobe # else librdmacm has the kernel load it again
   expect 'connection manager missing' 3 'fail +rdma_cm .*does not exist' "-> run 'modprobe rdma_ucm'" -- "${doctor[@]}"
   rdma link delete "${link}_a"
   rdma link delete "${link}_b"
