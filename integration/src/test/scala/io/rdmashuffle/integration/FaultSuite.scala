@@ -1,11 +1,14 @@
 package io.rdmashuffle.integration
 
 import java.nio.file.{Files, Path}
+import java.util.concurrent.{CountDownLatch, TimeUnit}
 
+import scala.concurrent.Await
 import scala.jdk.CollectionConverters._
 
-import org.apache.spark.{SparkContext, SparkEnv}
+import org.apache.spark.{SparkContext, SparkEnv, SparkException}
 import org.apache.spark.rdmashuffle.SparkInternals
+import org.apache.spark.scheduler.{SparkListener, SparkListenerStageSubmitted}
 import org.scalatest.concurrent.Eventually
 import org.scalatest.time.SpanSugar._
 
@@ -50,6 +53,38 @@ class FaultSuite extends RealCluster with Eventually {
   clusterTest("map outputs that cannot be registered are read over TCP", faults("reg_mr every 2 errno=ENOMEM")) { sc =>
     assertSums(sc)
     assert(report().tcpBytes > 0)
+  }
+
+  clusterTest("a device that dies costs only speed", retrySoon, faults("read when 5 device_fatal")) { sc =>
+    assertSums(sc)
+    assertFellBack("READ_FAILED", "CONNECTION_LOST", "CONNECT_FAILED")
+    assertSums(sc)
+  }
+
+  clusterTest("a killed task gives its sinks back, and the next job uses RDMA", required) { sc =>
+    sc.setJobGroup("killed", "", interruptOnCancel = true)
+    val started = new CountDownLatch(1)
+    sc.addSparkListener(new SparkListener {
+      override def onStageSubmitted(stage: SparkListenerStageSubmitted): Unit =
+        if (stage.stageInfo.parentIds.nonEmpty) started.countDown()
+    })
+    val killed = pairs(sc, 20000, 50, 6).groupByKey(4).mapPartitions { rows => // it holds what was fetched ahead
+      rows.next()
+      new CountDownLatch(1).await()
+      rows
+    }
+    val job = killed.countAsync()
+    assert(started.await(60, TimeUnit.SECONDS))
+    eventually(timeout(60.seconds))(assert(sc.statusTracker.getExecutorInfos.map(_.numRunningTasks()).sum > 0))
+    sc.cancelJobGroup("killed")
+    intercept[SparkException](Await.result(job, 60.seconds))
+    sc.clearJobGroup()
+    eventually(timeout(60.seconds), interval(500.millis)) {
+      val lent = RealCluster.onExecutors(sc)(() => SparkInternals.gauges("rdmaShuffle").get("sinkLentBytes"))
+      assert(lent.values.flatten.forall(_ == 0), lent)
+    }
+    assertSums(sc)
+    assertAllByRdma()
   }
 
   clusterTest("an executor killed in mid-reduce changes no answer", "spark.task.maxFailures" -> "8") { sc =>
