@@ -12,7 +12,7 @@ import org.apache.hadoop.mapred.ShuffleHandler;
 import org.apache.hadoop.yarn.conf.YarnConfiguration;
 import org.apache.hadoop.yarn.server.nodemanager.NodeManager;
 
-/** A NodeManager in a process of its own, which keeps its ports and its state when it is started again. One thread. */
+/** A NodeManager in a process of its own. One thread. */
 public final class NodeManagerProcess implements AutoCloseable {
 
     private final Path directory;
@@ -37,8 +37,7 @@ public final class NodeManagerProcess implements AutoCloseable {
         }
     }
 
-    /** Starts it, for the first time or again. */
-    public void start() throws IOException {
+    void start() throws IOException {
         ProcessBuilder builder = new ProcessBuilder(
                 Path.of(System.getProperty("java.home"), "bin", "java").toString(),
                 "-Xmx256m",
@@ -53,11 +52,6 @@ public final class NodeManagerProcess implements AutoCloseable {
         builder.redirectErrorStream(true);
         builder.redirectOutput(ProcessBuilder.Redirect.appendTo(log().toFile()));
         process = builder.start();
-    }
-
-    /** As kill -9 does; its containers live on. */
-    public void kill() throws InterruptedException {
-        process.destroyForcibly().waitFor();
     }
 
     public boolean isAlive() {
@@ -94,8 +88,6 @@ public final class NodeManagerProcess implements AutoCloseable {
         settings.setInt(ShuffleHandler.SHUFFLE_PORT_CONFIG_KEY, MiniCluster.freePort());
         settings.set(YarnConfiguration.NM_AUX_SERVICES, ShuffleHandler.MAPREDUCE_SHUFFLE_SERVICEID);
         settings.set(YarnConfiguration.NM_LOCAL_DIRS, directory.resolve("local").toString());
-        settings.set(
-                YarnConfiguration.NM_RECOVERY_DIR, directory.resolve("recovery").toString());
         settings.set(YarnConfiguration.NM_LOG_DIRS, directory.resolve("logs").toString());
         settings.setInt(YarnConfiguration.NM_PMEM_MB, 2048);
         settings.setBoolean(YarnConfiguration.NM_PMEM_CHECK_ENABLED, false);

@@ -1,15 +1,12 @@
 package io.rdmashuffle.integration.mapreduce
 
-import org.scalatest.concurrent.Eventually
-import org.scalatest.time.SpanSugar._
-
 /** What goes wrong on the way changes no output and makes no map run again. One of the two NodeManagers is a stock one.
   */
-class MapReduceFaultSuite extends YarnCluster with Eventually {
+class MapReduceFaultSuite extends YarnCluster {
 
   private val stockHandler = MiniCluster.SHUFFLE_HANDLER -> "org.apache.hadoop.mapred.ShuffleHandler"
 
-  override protected def nodes: Seq[Map[String, String]] = Seq(recovery, recovery + stockHandler)
+  override protected def nodes: Seq[Map[String, String]] = Seq(Map.empty, Map(stockHandler))
 
   private lazy val input = text(files = 6, lines = 5000)
 
@@ -41,19 +38,4 @@ class MapReduceFaultSuite extends YarnCluster with Eventually {
       try assertFellBack(run(WordCount.job(_, input, _, 4), ours), reasons: _*)
       finally inject("")
     }
-
-  test("a NodeManager that is killed and started again in mid-shuffle costs only speed") {
-    val job = submit(
-      WordCount.job(_, input, _, 4),
-      ours,
-      "mapreduce.job.reduce.slowstart.completedmaps" -> "0.0",
-      "mapreduce.reduce.shuffle.fetch.retry.enabled" -> "true"
-    )
-    eventually(timeout(120.seconds), interval(100.millis))(assert(verbsObjects(running.head).exists(_ > 0)))
-    running.head.kill()
-    running.head.start()
-    val ran = job.await()
-    assert(ran.files == stock.files)
-    assert(ran.shuffledBytes > 0)
-  }
 }

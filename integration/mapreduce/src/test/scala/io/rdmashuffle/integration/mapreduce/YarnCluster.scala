@@ -46,12 +46,6 @@ trait YarnCluster extends AnyFunSuite with BeforeAndAfterAll with TimeLimits {
   /** Settings of each NodeManager, beside the common ones. */
   protected def nodes: Seq[Map[String, String]] = Seq(Map.empty, Map.empty)
 
-  /** For a NodeManager that is to know its jobs when it is started again. */
-  protected lazy val recovery: Map[String, String] = Map(
-    "yarn.nodemanager.recovery.enabled" -> "true",
-    "yarn.nodemanager.recovery.supervised" -> "true"
-  )
-
   protected lazy val running: Seq[NodeManagerProcess] = {
     cluster.start()
     nodes.map(settings => cluster.startNode("127.0.0.1", settings.asJava))
@@ -96,26 +90,14 @@ trait YarnCluster extends AnyFunSuite with BeforeAndAfterAll with TimeLimits {
 
   private var outputs = 0
 
-  /** A job under way. */
-  class Submitted(job: Job, output: HadoopPath) {
-
-    /** It must succeed. */
-    def await(): Ran = failAfter(6.minutes) {
-      assert(job.waitForCompletion(false), s"${job.getJobName}: ${job.getStatus.getFailureInfo}")
-      new Ran(job, output)
-    }
-  }
-
-  def submit(make: (Configuration, HadoopPath) => Job, wanted: (String, String)*): Submitted = {
+  /** Runs a job to its end; it must succeed. */
+  def run(make: (Configuration, HadoopPath) => Job, wanted: (String, String)*): Ran = failAfter(6.minutes) {
     outputs += 1
     val output = path(s"output$outputs")
     val job = make(settings(wanted: _*), output)
-    job.submit()
-    new Submitted(job, output)
+    assert(job.waitForCompletion(false), s"${job.getJobName}: ${job.getStatus.getFailureInfo}")
+    new Ran(job, output)
   }
-
-  /** Runs a job to its end; it must succeed. */
-  def run(make: (Configuration, HadoopPath) => Job, wanted: (String, String)*): Ran = submit(make, wanted: _*).await()
 
   def settings(wanted: (String, String)*): Configuration = {
     val conf = cluster.jobSettings()
