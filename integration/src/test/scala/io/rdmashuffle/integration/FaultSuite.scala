@@ -50,7 +50,11 @@ class FaultSuite extends RealCluster with Eventually {
     assertFellBack("CONNECTION_LOST", "READ_FAILED")
   }
 
-  clusterTest("map outputs that cannot be registered are read over TCP", faults("reg_mr every 2 errno=ENOMEM")) { sc =>
+  clusterTest(
+    "map outputs that can be neither registered nor staged are read over TCP",
+    faults("reg_mr every 2 errno=ENOMEM"),
+    "spark.shuffle.rdma.staging.maxBytes" -> "0"
+  ) { sc =>
     assertSums(sc)
     assert(report().tcpBytes > 0)
   }

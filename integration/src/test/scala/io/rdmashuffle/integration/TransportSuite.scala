@@ -91,16 +91,6 @@ class TransportSuite extends RealCluster {
   }
 
   clusterTest(
-    "beyond the pinned budget map outputs are read over TCP and counted",
-    "spark.shuffle.rdma.pinned.maxBytes" -> "1m"
-  ) { sc =>
-    assertSums(sc, keys = 100000, perKey = 10)
-    val seen = report()
-    assert(seen.fallbacks.get("OVER_BUDGET") > 0 && seen.fallbacks.get("NOT_PUBLISHED") > 0, seen)
-    assert(seen.tcpBytes > 0, seen)
-  }
-
-  clusterTest(
     "a removed shuffle leaves nothing published",
     required,
     "spark.cleaner.referenceTracking.blocking.shuffle" -> "true"

@@ -7,6 +7,7 @@ import io.rdmashuffle.core.directory.MalformedMessageException;
 import io.rdmashuffle.core.directory.MapOutputLocation;
 import io.rdmashuffle.core.directory.Message;
 import io.rdmashuffle.core.directory.MessageCodec;
+import io.rdmashuffle.core.directory.Placement;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
 import java.net.InetAddress;
@@ -109,7 +110,8 @@ public final class DirectoryBench {
         return new Message.Publish(
                 SHUFFLE,
                 incarnation,
-                new MapOutputLocation(map, dataAddress, random.nextInt(), dataBytes, offsetsAddress, 7, reduces));
+                new MapOutputLocation(
+                        map, Placement.DIRECT, dataAddress, random.nextInt(), dataBytes, offsetsAddress, 7, reduces));
     }
 
     private static InetSocketAddress address(int executor) {

@@ -1,6 +1,7 @@
 package io.rdmashuffle.core;
 
 import io.rdmashuffle.core.connection.LocalAddress;
+import io.rdmashuffle.core.memory.PinnedBudget;
 import io.rdmashuffle.core.memory.SinkPool;
 import io.rdmashuffle.verbs.HostLimits;
 import io.rdmashuffle.verbs.Rdma;
@@ -30,7 +31,7 @@ public final class Endpoints {
         }
         VerbsEndpoint endpoint = openFirst(candidates, backlog, cqEntries);
         try {
-            SinkPool probe = new SinkPool(endpoint, 1 << 20, () -> {});
+            SinkPool probe = new SinkPool(endpoint, new PinnedBudget(1 << 20), () -> {});
             probe.tryAllocate(1).release();
             probe.close();
             return endpoint;

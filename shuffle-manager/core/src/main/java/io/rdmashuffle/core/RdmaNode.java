@@ -2,6 +2,7 @@ package io.rdmashuffle.core;
 
 import io.rdmashuffle.core.config.RdmaConfig;
 import io.rdmashuffle.core.connection.Connections;
+import io.rdmashuffle.core.connection.Control;
 import io.rdmashuffle.core.connection.EventLoop;
 import io.rdmashuffle.core.connection.LocalAddress;
 import io.rdmashuffle.core.connection.LocalAddresses;
@@ -9,14 +10,20 @@ import io.rdmashuffle.core.connection.Owner;
 import io.rdmashuffle.core.directory.DirectoryClient;
 import io.rdmashuffle.core.directory.LocationCache;
 import io.rdmashuffle.core.directory.Message;
+import io.rdmashuffle.core.memory.PinnedShares;
+import io.rdmashuffle.core.memory.StagingPool;
 import io.rdmashuffle.core.metrics.Counters;
 import io.rdmashuffle.core.metrics.Gauge;
+import io.rdmashuffle.core.publish.FileRegistrar;
 import io.rdmashuffle.core.publish.MapOutputPublisher;
 import io.rdmashuffle.core.publish.MapOutputRegistry;
+import io.rdmashuffle.core.publish.ProbedDirectory;
+import io.rdmashuffle.core.publish.Withdrawals;
 import io.rdmashuffle.core.read.BlockReader;
 import io.rdmashuffle.verbs.VerbsEndpoint;
 import java.io.IOException;
 import java.net.InetSocketAddress;
+import java.nio.file.Path;
 import java.util.List;
 
 /**
@@ -25,12 +32,15 @@ import java.util.List;
  */
 public final class RdmaNode implements AutoCloseable {
 
-    private static final int CQ_ENTRIES = 16 << 10;
+    private static final int CQ_ENTRIES = 32_000; // soft-RoCE has 32,767 at most
     private static final long OFFSETS_CACHE_BYTES = 64L << 20;
+    private static final long MIN_PINNED_BYTES = 1 << 20; // the least of the setting
 
     private final Listening listening;
     private final VerbsEndpoint endpoint;
     private final Connections connections;
+    private final FileRegistrar files;
+    private final StagingPool stagingPool;
     private final MapOutputRegistry registry;
     private final MapOutputPublisher publisher;
     private final BlockReader reader;
@@ -40,27 +50,40 @@ public final class RdmaNode implements AutoCloseable {
             byte[] secret,
             long incarnation,
             DirectoryClient directory,
+            PinnedShares shares,
             RdmaConfig config,
             Counters counters) {
         this.listening = listening;
         this.endpoint = listening.endpoint();
         EventLoop loop = new EventLoop(endpoint);
-        connections = new Connections(loop, listening.locals(), CQ_ENTRIES, incarnation, secret, config, counters);
-        registry = new MapOutputRegistry(
-                endpoint, Endpoints.withinMemlock(config.get(RdmaConfig.PINNED_MAX_BYTES)), counters);
-        publisher = new MapOutputPublisher(registry, directory, counters);
         LocationCache locations = new LocationCache(directory, loop::submit, OFFSETS_CACHE_BYTES);
+        files = new FileRegistrar(endpoint, shares.mapOutputs(), config.get(RdmaConfig.ODP));
+        registry = new MapOutputRegistry(endpoint, shares, files, counters);
+        stagingPool = new StagingPool(endpoint, shares.staging());
+        Control control = new Control(shares.messages(), stagingPool, registry, locations::unpin);
+        connections =
+                new Connections(loop, listening.locals(), CQ_ENTRIES, incarnation, secret, control, config, counters);
+        Withdrawals withdrawals = new Withdrawals(
+                registry,
+                directory,
+                connections.asOwner()::tellWithdrawn,
+                config.get(RdmaConfig.WITHDRAW_GRACE_MILLIS),
+                counters);
+        publisher = new MapOutputPublisher(registry, directory, withdrawals, counters);
         reader = new BlockReader(
                 loop,
                 locations,
                 connections.asReader(),
                 new BlockReader.Limits(
-                        Endpoints.withinMemlock(config.get(RdmaConfig.SINK_MAX_BYTES)),
+                        shares.sinks(),
                         config.get(RdmaConfig.SINK_WAIT_MILLIS),
                         config.get(RdmaConfig.IN_FLIGHT_MAX_BYTES),
                         config.get(RdmaConfig.IN_FLIGHT_MAX_BYTES_PER_PEER)),
+                registry::touch,
                 counters);
         counters.setGauge(Gauge.REGISTERED_BYTES, registry::registeredBytes);
+        counters.setGauge(Gauge.PINNED_BYTES, shares.whole()::usedBytes);
+        counters.setGauge(Gauge.STAGING_BYTES, shares.staging()::usedBytes);
         counters.setGauge(Gauge.SINK_POOL_BYTES, reader.pool()::registeredBytes);
         counters.setGauge(Gauge.SINK_LENT_BYTES, reader.pool()::lentBytes);
         counters.setGauge(Gauge.READER_QUEUE_PAIRS, connections.asReader()::size);
@@ -100,12 +123,16 @@ public final class RdmaNode implements AutoCloseable {
             RdmaConfig config,
             Counters counters)
             throws RdmaUnavailableException {
+        PinnedShares shares = PinnedShares.of(config);
+        if (shares.whole().maxBytes() < MIN_PINNED_BYTES) {
+            throw new RdmaUnavailableException(shares.tooSmall(), null);
+        }
         Listening listening = Listening.open(candidates, CQ_ENTRIES);
         try {
             Owner owner = new Owner(executorId, incarnation, listening.announced());
             String device = listening.endpoint().device().name();
             byte[] secret = directory.hello(new Message.Hello(executorId, incarnation, owner, device, ""));
-            RdmaNode node = new RdmaNode(listening, secret, incarnation, directory, config, counters);
+            RdmaNode node = new RdmaNode(listening, secret, incarnation, directory, shares, config, counters);
             node.connections.start();
             return node;
         } catch (IOException e) {
@@ -132,15 +159,34 @@ public final class RdmaNode implements AutoCloseable {
         return reader;
     }
 
-    /** Withdraws a removed shuffle: deregisters its map outputs and forgets those of others. */
+    /**
+     * Finds out, once each, how files in these local directories can be registered; map outputs in them are registered accordingly.
+     * Best called before the first is published. Any thread.
+     */
+    public List<ProbedDirectory> probe(List<Path> dirs) {
+        return files.probe(dirs);
+    }
+
+    /** Forgets a removed shuffle: deregisters its map outputs and forgets those of others. */
     public void removeShuffle(int shuffleId) {
         registry.unregisterShuffle(shuffleId);
+        connections.asOwner().forget(shuffleId);
         reader.forget(shuffleId);
     }
 
     /** Registered bytes of map outputs and offsets. */
     public long registeredBytes() {
         return registry.registeredBytes();
+    }
+
+    /** Staging buffers that hold bytes which a reader may READ, or wait for them. */
+    int stagedBuffers() {
+        return stagingPool.taken();
+    }
+
+    /** Readers that are connected. */
+    int readersServed() {
+        return connections.asOwner().size();
     }
 
     @Override

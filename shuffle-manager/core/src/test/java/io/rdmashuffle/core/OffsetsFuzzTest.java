@@ -91,6 +91,7 @@ class OffsetsFuzzTest {
                 .orElseThrow();
         MapOutputLocation forged = new MapOutputLocation(
                 mapId,
+                location.placement(),
                 location.dataAddress(),
                 location.dataRkey(),
                 location.dataBytes(),

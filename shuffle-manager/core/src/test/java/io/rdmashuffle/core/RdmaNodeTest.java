@@ -158,11 +158,11 @@ class RdmaNodeTest {
     }
 
     @Test
-    void beyond_the_pinned_budget_nothing_is_published_and_nothing_is_kept() throws Exception {
-        RdmaNode owner = nodes.open(OWNER, ownerCounters, "pinned.maxBytes", "1m");
-        nodes.publish(owner, 0, 11, 600_000);
+    void beyond_the_pinned_budget_nothing_is_published_when_staging_is_off() throws Exception {
+        RdmaNode owner = nodes.open(OWNER, ownerCounters, "pinned.maxBytes", "1m", "staging.maxBytes", "0");
+        nodes.publish(owner, 0, 11, 300_000);
         long registered = owner.registeredBytes();
-        NotPublishedException e = assertThrows(NotPublishedException.class, () -> nodes.publish(owner, 0, 12, 600_000));
+        NotPublishedException e = assertThrows(NotPublishedException.class, () -> nodes.publish(owner, 0, 12, 300_000));
         assertEquals(FallbackReason.OVER_BUDGET, e.reason());
         assertEquals(registered, owner.registeredBytes());
         assertEquals(1, nodes.directory.publishedOutputs());
@@ -272,8 +272,8 @@ class RdmaNodeTest {
     }
 
     @Test
-    void an_output_that_cannot_be_registered_is_not_published() throws Exception {
-        RdmaNode owner = nodes.open(OWNER, ownerCounters);
+    void an_output_that_can_neither_be_registered_nor_staged_is_not_published() throws Exception {
+        RdmaNode owner = nodes.open(OWNER, ownerCounters, "staging.maxBytes", "0");
         TestNodes.inject("reg_mr when 1 errno=ENOMEM");
         NotPublishedException e = assertThrows(NotPublishedException.class, () -> nodes.publish(owner, 0, 11, 10));
         assertEquals(FallbackReason.REGISTRATION_FAILED, e.reason());

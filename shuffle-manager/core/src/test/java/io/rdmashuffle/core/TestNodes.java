@@ -100,11 +100,11 @@ final class TestNodes implements AutoCloseable {
 
     /** Says in the directory that the published data files of a shuffle are shorter than they are. */
     void shorten(int shuffleId, long dataBytes) throws IOException {
-        byte[] answer = directory.handle(MessageCodec.encode(new Message.Locate(shuffleId)));
-        for (Message.OwnedOutputs owned : ((Message.Locations) MessageCodec.decode(answer)).owners()) {
+        for (Message.OwnedOutputs owned : locations(shuffleId)) {
             for (MapOutputLocation location : owned.outputs()) {
                 MapOutputLocation shorter = new MapOutputLocation(
                         location.mapId(),
+                        location.placement(),
                         location.dataAddress(),
                         location.dataRkey(),
                         dataBytes,
@@ -115,6 +115,12 @@ final class TestNodes implements AutoCloseable {
                         new Message.Publish(shuffleId, owned.owner().incarnation(), shorter)));
             }
         }
+    }
+
+    /** What the directory answers who asks for a shuffle. */
+    List<Message.OwnedOutputs> locations(int shuffleId) throws MalformedMessageException {
+        byte[] answer = directory.handle(MessageCodec.encode(new Message.Locate(shuffleId)));
+        return ((Message.Locations) MessageCodec.decode(answer)).owners();
     }
 
     /** Scripts what softverbs does wrong from now on; the language is explained in softverbs' README. */

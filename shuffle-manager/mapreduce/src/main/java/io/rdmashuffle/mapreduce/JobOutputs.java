@@ -4,6 +4,7 @@ import io.rdmashuffle.core.Listening;
 import io.rdmashuffle.core.RdmaUnavailableException;
 import io.rdmashuffle.core.config.RdmaConfig;
 import io.rdmashuffle.core.connection.Connections;
+import io.rdmashuffle.core.connection.Control;
 import io.rdmashuffle.core.connection.EventLoop;
 import io.rdmashuffle.core.connection.LocalAddress;
 import io.rdmashuffle.core.connection.Owner;
@@ -57,9 +58,16 @@ final class JobOutputs implements AutoCloseable {
         this.user = user;
         this.endpoint = listening.endpoint();
         this.connections = new Connections(
-                new EventLoop(endpoint), listening.locals(), CQ_ENTRIES, incarnation, secret, config, counters);
+                new EventLoop(endpoint),
+                listening.locals(),
+                CQ_ENTRIES,
+                incarnation,
+                secret,
+                Control.withoutStaging(endpoint, budget),
+                config,
+                counters);
         this.owner = new Owner("NodeManager", incarnation, listening.announced());
-        this.registrar = new FileRegistrar(endpoint, budget);
+        this.registrar = new FileRegistrar(endpoint, budget, config.get(RdmaConfig.ODP));
         this.files = files;
         this.metrics = metrics;
     }

@@ -6,10 +6,12 @@ import io.rdmashuffle.core.RdmaUnavailableException;
 import io.rdmashuffle.core.config.Mode;
 import io.rdmashuffle.core.config.RdmaConfig;
 import io.rdmashuffle.core.connection.Connections;
+import io.rdmashuffle.core.connection.Control;
 import io.rdmashuffle.core.connection.EventLoop;
 import io.rdmashuffle.core.connection.LocalAddresses;
 import io.rdmashuffle.core.connection.Owner;
 import io.rdmashuffle.core.connection.ReadTask;
+import io.rdmashuffle.core.memory.PinnedBudget;
 import io.rdmashuffle.core.memory.Sink;
 import io.rdmashuffle.core.memory.SinkPool;
 import io.rdmashuffle.core.metrics.Counters;
@@ -169,10 +171,17 @@ final class ReducerSide implements AutoCloseable {
                 Listening.open(LocalAddresses.bestFirst(HadoopSettings.containerHost(), config), CQ_ENTRIES);
         endpoint = listening.endpoint();
         loop = new EventLoop(endpoint);
+        PinnedBudget budget = new PinnedBudget(Endpoints.withinMemlock(config.get(RdmaConfig.SINK_MAX_BYTES)));
         connections = new Connections(
-                loop, listening.locals(), CQ_ENTRIES, new SecureRandom().nextLong(), secret, config, counters);
-        sinks = new SinkPool(
-                endpoint, Endpoints.withinMemlock(config.get(RdmaConfig.SINK_MAX_BYTES)), this::onSinkReleased);
+                loop,
+                listening.locals(),
+                CQ_ENTRIES,
+                new SecureRandom().nextLong(),
+                secret,
+                Control.withoutStaging(endpoint, budget),
+                config,
+                counters);
+        sinks = new SinkPool(endpoint, budget, this::onSinkReleased);
         connections.start();
         LOG.info(
                 "RDMA shuffle: transport rdma, device {}, address {}",

@@ -2,6 +2,7 @@ package io.rdmashuffle.spark;
 
 import io.rdmashuffle.core.metrics.Counter;
 import io.rdmashuffle.core.metrics.FallbackReason;
+import io.rdmashuffle.core.metrics.Gauge;
 import io.rdmashuffle.core.metrics.Snapshot;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -22,6 +23,36 @@ public record ApplicationReport(Map<String, ExecutorTransport> executors, int pu
 
     public long rdmaBlocks() {
         return figures.get(Counter.RDMA_BLOCKS);
+    }
+
+    /** Of them, bytes read from pinned map outputs. */
+    public long directBytes() {
+        return figures.get(Counter.DIRECT_BYTES);
+    }
+
+    /** Of them, bytes read from map outputs registered for on-demand paging. */
+    public long odpBytes() {
+        return figures.get(Counter.ODP_BYTES);
+    }
+
+    /** Of them, bytes that their owner staged. */
+    public long stagedBytes() {
+        return figures.get(Counter.STAGED_BYTES);
+    }
+
+    /** Bytes of map outputs published, in whatever placement. */
+    public long publishedBytes() {
+        return figures.get(Counter.PUBLISHED_BYTES);
+    }
+
+    /** Times that an executor deregistered a shuffle to make room for others. */
+    public long withdrawnShuffles() {
+        return figures.get(Counter.WITHDRAWN_SHUFFLES);
+    }
+
+    /** Bytes that executors keep registered, of all kinds, as last reported. */
+    public long registeredBytes() {
+        return figures.get(Gauge.PINNED_BYTES);
     }
 
     /** Bytes of remote blocks read by Spark's own client. */

@@ -11,8 +11,12 @@ import io.rdmashuffle.core.metrics.FallbackLog;
 import io.rdmashuffle.core.metrics.FallbackReason;
 import io.rdmashuffle.core.metrics.Snapshot;
 import io.rdmashuffle.verbs.Version;
+import java.io.File;
 import java.io.IOException;
+import java.nio.file.Path;
 import java.security.SecureRandom;
+import java.util.Arrays;
+import java.util.List;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.slf4j.Logger;
@@ -85,6 +89,7 @@ final class ExecutorSide implements AutoCloseable {
                         Version.text(),
                         node.device(),
                         node.addresses());
+                LOG.info("RDMA shuffle: local directories {}", node.probe(localDirectories(env)));
                 return new ExecutorSide(mode, counters, directory, node, null, "", env);
             }
         } catch (RdmaUnavailableException | IOException | RuntimeException | LinkageError e) {
@@ -146,6 +151,12 @@ final class ExecutorSide implements AutoCloseable {
             node.close();
         }
         client.close();
+    }
+
+    private static List<Path> localDirectories(SparkEnv env) {
+        return Arrays.stream(env.blockManager().diskBlockManager().localDirs())
+                .map(File::toPath)
+                .toList();
     }
 
     private static DirectoryClient connectDirectory(SparkEnv env, SparkConf conf, RdmaConfig config, long incarnation)

@@ -56,15 +56,43 @@ public final class RdmaConfig {
             "bytes",
             "4g",
             "1m to 1024t",
-            "Most bytes of map output that one executor keeps registered; outputs beyond it are read over TCP.",
+            "Most bytes that one executor keeps registered: map outputs, their offsets, staging and sinks together. "
+                    + "RLIMIT_MEMLOCK and the control group may allow for less. Beyond it the coldest shuffle is withdrawn "
+                    + "and map outputs are staged.",
             text -> bytes(text, 1L << 20));
+
+    public static final Setting<Boolean> ODP = declare(
+            "odp",
+            "boolean",
+            "false",
+            "true, false",
+            "Register map outputs for on-demand paging when they cannot be pinned and the device offers it.",
+            RdmaConfig::bool);
+
+    public static final Setting<Long> STAGING_MAX_BYTES = declare(
+            "staging.maxBytes",
+            "bytes",
+            "64m",
+            "0 to 1024t",
+            "Most bytes of registered memory in which one executor stages map outputs that are not registered, at most an "
+                    + "eighth of pinned.maxBytes. 0: such outputs are read over TCP.",
+            text -> bytes(text, 0));
+
+    public static final Setting<Long> WITHDRAW_GRACE_MILLIS = declare(
+            "withdraw.grace",
+            "time",
+            "5s",
+            "0ms to 10min",
+            "Time from telling that a shuffle is withdrawn until its map outputs are deregistered.",
+            text -> millis(text, 0));
 
     public static final Setting<Long> SINK_MAX_BYTES = declare(
             "sink.maxBytes",
             "bytes",
             "256m",
             "1m to 1024t",
-            "Most bytes of registered memory that one executor keeps for blocks on their way in.",
+            "Most bytes of registered memory that one executor keeps for blocks on their way in, at most a quarter of "
+                    + "pinned.maxBytes.",
             text -> bytes(text, 1L << 20));
 
     public static final Setting<Long> SINK_WAIT_MILLIS = declare(

@@ -1,29 +1,27 @@
 package io.rdmashuffle.core.connection;
 
+import io.rdmashuffle.core.memory.PinnedBudget;
 import io.rdmashuffle.core.metrics.Counter;
 import io.rdmashuffle.core.metrics.Counters;
-import io.rdmashuffle.verbs.AsyncEventType;
-import io.rdmashuffle.verbs.CmEventType;
 import io.rdmashuffle.verbs.EventBatch;
 import io.rdmashuffle.verbs.VerbsConnection;
 import io.rdmashuffle.verbs.VerbsException;
+import java.io.IOException;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Map;
+import java.util.Set;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
  * The connections of this process as owner: lets in readers that prove that they belong to the application and mean this very
- * incarnation, before any queue pair exists for them. An accepted connection needs no attention until it ends, as READs are served
- * by the device. Loop thread only.
+ * incarnation, before any queue pair exists for them. Loop thread only, but for {@link #tellWithdrawn} and {@link #forget}.
  */
 public final class OwnerConnections implements EventLoop.RequestHandler {
 
     private static final Logger LOG = LoggerFactory.getLogger(OwnerConnections.class);
-    /** An owner posts nothing; a queue pair wants a send queue all the same. */
-    private static final int SEND_QUEUE_DEPTH = 16;
-
     /** Handshakes under way at a time: each has a queue pair that serves nobody yet. */
     private static final int MAX_HANDSHAKES = 256;
 
@@ -32,20 +30,35 @@ public final class OwnerConnections implements EventLoop.RequestHandler {
     private final EventLoop loop;
     private final long incarnation;
     private final MembershipProof proof;
-    private final int handshakeTimeoutMillis;
+    private final ServedReader.Service service;
     private final Counters counters;
-    private final Map<Long, Served> served = new HashMap<>();
+    private final Map<Long, ServedReader> served = new HashMap<>();
+    private final Set<Integer> withdrawn = new HashSet<>(); // shuffles
+    private boolean misbehaviourTold;
     /** A proof is good once: the last sequence number seen of each reader. */
     private final Map<Long, Long> lastSequence = new HashMap<>();
 
-    private int handshakes;
 
     OwnerConnections(
-            EventLoop loop, long incarnation, MembershipProof proof, int handshakeTimeoutMillis, Counters counters) {
+            EventLoop loop,
+            long incarnation,
+            MembershipProof proof,
+            Stager stager,
+            PinnedBudget messageBudget,
+            int handshakeTimeoutMillis,
+            int releaseTimeoutMillis,
+            Counters counters) {
         this.loop = loop;
         this.incarnation = incarnation;
         this.proof = proof;
-        this.handshakeTimeoutMillis = handshakeTimeoutMillis;
+        this.service = new ServedReader.Service(
+                loop,
+                stager,
+                messageBudget,
+                handshakeTimeoutMillis,
+                releaseTimeoutMillis,
+                reader -> served.remove(reader.id()),
+                this::onMisbehaviour);
         this.counters = counters;
     }
 
@@ -57,15 +70,15 @@ public final class OwnerConnections implements EventLoop.RequestHandler {
             if (claim == null
                     || claim.ownerIncarnation() != incarnation
                     || isReplay(claim)
-                    || handshakes >= MAX_HANDSHAKES) {
+                    || handshakes() >= MAX_HANDSHAKES) {
                 refuse(connection);
             } else {
-                connection.accept(proof.answer(claim), SEND_QUEUE_DEPTH, events, index);
-                Served accepted = new Served(connection);
-                served.put(connection.id(), accepted);
-                loop.addConnection(connection.id(), accepted);
+                ServedReader reader = new ServedReader(service, connection);
+                served.put(reader.id(), reader);
+                reader.accept(proof.answer(claim), events, index);
+                reader.tellWithdrawn(withdrawn);
             }
-        } catch (VerbsException e) {
+        } catch (IOException e) {
             LOG.warn("RDMA shuffle: a reader could not be let in: {}", e.getMessage());
             connection.close();
         }
@@ -78,7 +91,32 @@ public final class OwnerConnections implements EventLoop.RequestHandler {
 
     /** Closes all connections. */
     public void closeAll() {
-        new ArrayList<>(served.values()).forEach(Served::close);
+        new ArrayList<>(served.values()).forEach(ServedReader::close);
+    }
+
+    /** Tells all readers, present and future, that the map outputs of a shuffle are about to be deregistered. Any thread. */
+    public void tellWithdrawn(int shuffleId) {
+        loop.submit(() -> {
+            withdrawn.add(shuffleId);
+            new ArrayList<>(served.values()).forEach(reader -> reader.tellWithdrawn(Set.of(shuffleId)));
+        });
+    }
+
+    /** Forgets a shuffle that was removed. Any thread. */
+    public void forget(int shuffleId) {
+        loop.submit(() -> withdrawn.remove(shuffleId));
+    }
+
+    private void onMisbehaviour(String detail) {
+        counters.add(Counter.REFUSED_REQUESTS, 1);
+        if (!misbehaviourTold) {
+            misbehaviourTold = true;
+            LOG.warn("RDMA shuffle: closed the connection of a reader that does not keep to the protocol: {}", detail);
+        }
+    }
+
+    private long handshakes() {
+        return served.values().stream().filter(ServedReader::isShakingHands).count();
     }
 
     private boolean isReplay(MembershipProof.Claim claim) {
@@ -98,52 +136,5 @@ public final class OwnerConnections implements EventLoop.RequestHandler {
         }
         connection.reject(NO_PRIVATE_DATA);
         connection.close();
-    }
-
-    private final class Served implements EventLoop.Handler {
-
-        private final VerbsConnection connection;
-        private final EventLoop.Timer handshake;
-        private boolean handshakeEnded;
-
-        Served(VerbsConnection connection) {
-            this.connection = connection;
-            this.handshake = loop.schedule(handshakeTimeoutMillis, this::close);
-            handshakes++;
-        }
-
-        @Override
-        public void onCmEvent(CmEventType type, EventBatch events, int index) {
-            if (type == CmEventType.ESTABLISHED) {
-                endHandshake();
-            } else {
-                close();
-            }
-        }
-
-        @Override
-        public void onCompletion(EventBatch events, int index) {
-            throw new IllegalStateException("an owner posts nothing, yet something completed");
-        }
-
-        @Override
-        public void onDeviceFailure(AsyncEventType type) {
-            close();
-        }
-
-        void close() {
-            endHandshake();
-            served.remove(connection.id());
-            loop.remove(connection.id(), 0, this);
-            EventLoop.end(connection);
-        }
-
-        private void endHandshake() {
-            handshake.cancel();
-            if (!handshakeEnded) {
-                handshakeEnded = true;
-                handshakes--;
-            }
-        }
     }
 }

@@ -1,5 +1,6 @@
 package io.rdmashuffle.core.connection;
 
+import io.rdmashuffle.core.directory.MalformedMessageException;
 import io.rdmashuffle.core.metrics.Counter;
 import io.rdmashuffle.core.metrics.Counters;
 import io.rdmashuffle.core.metrics.FallbackReason;
@@ -10,6 +11,7 @@ import io.rdmashuffle.verbs.ReadBatch;
 import io.rdmashuffle.verbs.VerbsConnection;
 import io.rdmashuffle.verbs.VerbsException;
 import io.rdmashuffle.verbs.WcStatus;
+import java.io.IOException;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.List;
@@ -21,7 +23,7 @@ import java.util.concurrent.TimeUnit;
  * 10.3.1), so whatever fails here fails for all READs of the connection: the queue pair is destroyed first, as the fence after
  * which no sink is written any more, and then every task is told. Loop thread only.
  */
-final class ReadConnection implements EventLoop.Handler {
+final class ReadConnection implements EventLoop.Handler, MessageChannel.Listener, StageLanes.Link {
 
     /** Told once when the connection is over. */
     interface ClosedListener {
@@ -48,13 +50,16 @@ final class ReadConnection implements EventLoop.Handler {
     private final MembershipProof proof;
     private final MembershipProof.Claim claim;
     private final Limits limits;
+    private final Control control;
     private final Counters counters;
     private final ClosedListener listener;
     private final ReadBatch batch;
+    private final StageLanes lanes;
     private final ArrayDeque<ReadTask> queued = new ArrayDeque<>();
     private final ArrayDeque<Chain> posted = new ArrayDeque<>();
     private State state = State.RESOLVING_ADDRESS;
     private VerbsConnection connection;
+    private MessageChannel channel;
     private int qpNumber;
     private EventLoop.Timer stepTimer;
     private int depth; // most READs posted at a time, agreed upon with the peer
@@ -70,6 +75,7 @@ final class ReadConnection implements EventLoop.Handler {
             MembershipProof proof,
             MembershipProof.Claim claim,
             Limits limits,
+            Control control,
             Counters counters,
             ClosedListener listener) {
         this.loop = loop;
@@ -77,16 +83,18 @@ final class ReadConnection implements EventLoop.Handler {
         this.proof = proof;
         this.claim = claim;
         this.limits = limits;
+        this.control = control;
         this.counters = counters;
         this.listener = listener;
         this.batch = new ReadBatch(limits.sendQueueDepth);
+        this.lanes = new StageLanes(this, loop.endpoint().device().maxMessageBytes());
         this.nextChainId =
                 claim.sequence() << 32; // never used by another connection, whose queue pair number may come again
     }
 
     /** Whether nothing is under way, so that closing it now loses nothing. */
     boolean isIdle() {
-        return state == State.ESTABLISHED && queued.isEmpty() && posted.isEmpty();
+        return state == State.ESTABLISHED && queued.isEmpty() && posted.isEmpty() && lanes.isIdle();
     }
 
     /** Whether it stands, or stood before it was closed. */
@@ -112,8 +120,17 @@ final class ReadConnection implements EventLoop.Handler {
         });
     }
 
-    /** Queues the READs, to be posted when the connection stands and the send queue has room. */
+    /** Queues the READs, to be posted when the connection stands, the owner has staged the bytes and the send queue has room. */
     void submit(ReadTask task) {
+        if (task.stagedOutputs() == null) {
+            read(task);
+        } else {
+            lanes.submit(task);
+        }
+    }
+
+    @Override
+    public void read(ReadTask task) {
         queued.add(task);
         if (state == State.ESTABLISHED) {
             post();
@@ -131,9 +148,14 @@ final class ReadConnection implements EventLoop.Handler {
             loop.remove(connection.id(), qpNumber, this);
             EventLoop.end(connection);
         }
+        if (channel != null) {
+            channel.close();
+        }
         List<ReadTask> unread = new ArrayList<>();
         posted.forEach(chain -> unread.addAll(chain.ending));
         unread.addAll(queued);
+        unread.removeIf(StageLanes::isPiece);
+        unread.addAll(lanes.close());
         posted.clear();
         queued.clear();
         listener.onClosed(this, reason, detail, unread);
@@ -161,10 +183,12 @@ final class ReadConnection implements EventLoop.Handler {
 
     @Override
     public void onCompletion(EventBatch events, int index) {
-        WcStatus status = events.status(index);
-        if (status != WcStatus.SUCCESS) {
-            // the first failure is the cause; the flushed ones after it find the connection closed
-            close(FallbackReason.READ_FAILED, status + ", vendor error " + events.vendorError(index));
+        if (events.status(index) != WcStatus.SUCCESS) {
+            onFailedCompletion(events, index);
+            return;
+        }
+        if (MessageChannel.isOfMessage(events, index)) {
+            takeMessage(events, index);
             return;
         }
         long id = events.wrId(index);
@@ -180,6 +204,56 @@ final class ReadConnection implements EventLoop.Handler {
         chain.ending.forEach(task -> EventLoop.guarded(task::onDone));
     }
 
+    /** The first failure is the cause; the flushed ones after it find the connection closed. */
+    private void onFailedCompletion(EventBatch events, int index) {
+        String detail = events.status(index) + ", vendor error " + events.vendorError(index);
+        if (!events.isReceive(index)) {
+            close(FallbackReason.READ_FAILED, detail);
+        } else if (state == State.ESTABLISHED) {
+            close(FallbackReason.CONNECTION_LOST, detail);
+        } // else the connection manager's event, which is on its way, says what happened
+    }
+
+    @Override
+    public void onMessage(ControlMessage message) {
+        if (message instanceof ControlMessage.Staged staged) {
+            lanes.onStaged(staged);
+        } else if (message instanceof ControlMessage.Refused refused) {
+            lanes.onRefused(refused);
+        } else if (message instanceof ControlMessage.Withdrawn withdrawn) {
+            send(new ControlMessage.Noted());
+            for (int shuffleId : withdrawn.shuffleIds()) {
+                control.withdrawn().onWithdrawn(claim.ownerIncarnation(), shuffleId);
+            }
+        } else {
+            onMisbehaviour("an owner sent " + message.getClass().getSimpleName());
+        }
+    }
+
+    @Override
+    public void send(ControlMessage message) {
+        try {
+            channel.send(connection, message);
+        } catch (VerbsException e) {
+            close(lost(), e.getMessage());
+        }
+    }
+
+    @Override
+    public void onMisbehaviour(String detail) {
+        close(FallbackReason.CONNECTION_LOST, detail);
+    }
+
+    private void takeMessage(EventBatch events, int index) {
+        try {
+            channel.onCompletion(connection, events, index);
+        } catch (VerbsException e) {
+            close(lost(), e.getMessage());
+        } catch (MalformedMessageException e) {
+            onMisbehaviour(e.getMessage());
+        }
+    }
+
     @Override
     public void onDeviceFailure(AsyncEventType type) {
         close(lost(), type.toString());
@@ -189,8 +263,10 @@ final class ReadConnection implements EventLoop.Handler {
         return state == State.ESTABLISHED ? FallbackReason.CONNECTION_LOST : FallbackReason.CONNECT_FAILED;
     }
 
-    private void connect() throws VerbsException {
-        connection.connect(proof.request(claim), limits.sendQueueDepth);
+    private void connect() throws IOException {
+        channel = MessageChannel.open(loop.endpoint(), control.messageBudget(), MessageChannel.READER_RECEIVES, this);
+        int queueDepth = limits.sendQueueDepth + MessageChannel.SEND_SLOTS;
+        connection.connect(proof.request(claim), queueDepth, channel.ring());
         qpNumber = connection.qpNumber();
         loop.addQueuePair(qpNumber, this);
     }
@@ -214,6 +290,8 @@ final class ReadConnection implements EventLoop.Handler {
         counters.add(Counter.CONNECTIONS, 1);
         lastProgressNanos = System.nanoTime();
         watchProgress();
+        send(new ControlMessage.Hello());
+        lanes.open();
         post();
     }
 
@@ -223,7 +301,7 @@ final class ReadConnection implements EventLoop.Handler {
     }
 
     private interface Step {
-        void run() throws VerbsException;
+        void run() throws IOException;
     }
 
     private void advance(State from, State to, Step step) {
@@ -239,7 +317,7 @@ final class ReadConnection implements EventLoop.Handler {
                 limits.connectTimeoutMillis, () -> close(FallbackReason.CONNECT_FAILED, "no answer while " + state));
         try {
             step.run();
-        } catch (VerbsException e) {
+        } catch (IOException e) {
             close(FallbackReason.CONNECT_FAILED, e.getMessage());
         }
     }
@@ -247,8 +325,11 @@ final class ReadConnection implements EventLoop.Handler {
     /** Silence is a failure too: a peer may die without a completion or an event. */
     private void watchProgress() {
         stepTimer = loop.schedule(Math.max(1, limits.readTimeoutMillis / 4), () -> {
-            long idleMillis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - lastProgressNanos);
-            if (!posted.isEmpty() && idleMillis >= limits.readTimeoutMillis) {
+            long nowNanos = System.nanoTime();
+            long idleMillis = TimeUnit.NANOSECONDS.toMillis(nowNanos - lastProgressNanos);
+            if (lanes.hasWaitedSince(nowNanos - TimeUnit.MILLISECONDS.toNanos(limits.readTimeoutMillis))) {
+                close(FallbackReason.READ_TIMEOUT, "the owner did not answer");
+            } else if (!posted.isEmpty() && idleMillis >= limits.readTimeoutMillis) {
                 close(FallbackReason.READ_TIMEOUT, "none for " + idleMillis + " ms");
             } else {
                 watchProgress();

@@ -22,6 +22,17 @@ public interface ReadTask {
     /** Bytes, at least 1 and at most what the device takes in one message. */
     int lengthBytes(int read);
 
+    /**
+     * Null for registered map outputs. Otherwise the owner has to stage the bytes first: {@link #rkey} then names one of these map
+     * outputs by its index, {@link #remoteAddress} is an offset into its data file, and the local addresses go on from the first.
+     */
+    default StagedOutputs stagedOutputs() {
+        return null;
+    }
+
+    /** Map outputs of one shuffle that are not registered. */
+    record StagedOutputs(int shuffleId, long[] mapIds) {}
+
     void onDone();
 
     void onFailed(FallbackReason reason, String detail);

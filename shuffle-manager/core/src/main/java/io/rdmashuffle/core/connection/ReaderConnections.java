@@ -29,6 +29,7 @@ public final class ReaderConnections {
     private final ReadConnection.Limits limits;
     private final Policy policy;
     private final Quarantine quarantine;
+    private final Control control;
     private final Counters counters;
     /** By incarnation, the least recently used first. */
     private final LinkedHashMap<Long, Peer> peers = new LinkedHashMap<>(16, 0.75f, true);
@@ -44,6 +45,7 @@ public final class ReaderConnections {
             ReadConnection.Limits limits,
             Policy policy,
             Quarantine quarantine,
+            Control control,
             Counters counters) {
         this.loop = loop;
         this.locals = locals;
@@ -52,6 +54,7 @@ public final class ReaderConnections {
         this.limits = limits;
         this.policy = policy;
         this.quarantine = quarantine;
+        this.control = control;
         this.counters = counters;
     }
 
@@ -161,7 +164,7 @@ public final class ReaderConnections {
         private void tryNext(List<ReadTask> tasks) {
             MembershipProof.Claim claim = new MembershipProof.Claim(incarnation, owner.incarnation(), ++sequence);
             try {
-                connection = new ReadConnection(loop, untried.next(), proof, claim, limits, counters, this);
+                connection = new ReadConnection(loop, untried.next(), proof, claim, limits, control, counters, this);
             } catch (OutOfMemoryError e) { // of direct memory, which has a limit of its own
                 peers.remove(owner.incarnation());
                 fail(tasks, FallbackReason.CONNECT_FAILED, e.getMessage());

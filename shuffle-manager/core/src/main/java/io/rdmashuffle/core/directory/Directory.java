@@ -7,9 +7,11 @@ import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 /**
  * The driver's table of what can be read where, the application's secret, and what executors report. A shuffle's answer is encoded
@@ -22,6 +24,7 @@ public final class Directory {
     /** Outputs of one shuffle by owner incarnation, and the encoded answer while it is true. */
     private static final class Shuffle {
         final Map<Long, Map<Long, MapOutputLocation>> byOwner = new LinkedHashMap<>();
+        final Set<Long> unpinned = new HashSet<>(); // owners
         byte[] encoded;
     }
 
@@ -100,6 +103,10 @@ public final class Directory {
             withdraw(withdraw);
             return null;
         }
+        if (message instanceof Message.Unpin unpin) {
+            unpin(unpin);
+            return null;
+        }
         if (message instanceof Message.Report report) {
             reports.put(report.incarnation(), Snapshot.of(report.counters()));
             return null;
@@ -114,9 +121,12 @@ public final class Directory {
             return false;
         }
         Shuffle shuffle = shuffles.computeIfAbsent(publish.shuffleId(), id -> new Shuffle());
+        MapOutputLocation location = shuffle.unpinned.contains(publish.incarnation())
+                ? publish.location().staged()
+                : publish.location();
         shuffle.byOwner
                 .computeIfAbsent(publish.incarnation(), id -> new LinkedHashMap<>())
-                .put(publish.location().mapId(), publish.location());
+                .put(location.mapId(), location);
         shuffle.encoded = null;
         return true;
     }
@@ -127,6 +137,16 @@ public final class Directory {
         if (outputs != null && outputs.remove(withdraw.mapId()) != null) {
             shuffle.encoded = null;
         }
+    }
+
+    private void unpin(Message.Unpin unpin) {
+        if (removedShuffles.get(unpin.shuffleId())) {
+            return;
+        }
+        Shuffle shuffle = shuffles.computeIfAbsent(unpin.shuffleId(), id -> new Shuffle());
+        shuffle.unpinned.add(unpin.incarnation());
+        shuffle.byOwner.getOrDefault(unpin.incarnation(), Map.of()).replaceAll((mapId, location) -> location.staged());
+        shuffle.encoded = null;
     }
 
     private synchronized byte[] locate(int shuffleId) {

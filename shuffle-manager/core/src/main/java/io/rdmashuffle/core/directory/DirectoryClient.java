@@ -35,6 +35,11 @@ public final class DirectoryClient {
         channel.send(MessageCodec.encode(new Message.Withdraw(shuffleId, incarnation, mapId)));
     }
 
+    /** Says that what this process has of a shuffle is not registered any more. */
+    public void unpin(int shuffleId) {
+        channel.send(MessageCodec.encode(new Message.Unpin(shuffleId, incarnation)));
+    }
+
     public void report(Snapshot figures) {
         channel.send(MessageCodec.encode(new Message.Report(incarnation, figures.toArray())));
     }

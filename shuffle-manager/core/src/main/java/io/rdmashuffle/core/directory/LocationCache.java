@@ -22,6 +22,9 @@ public final class LocationCache {
         /** Map outputs that an answer did not hold though they were committed by then: they never will be published. */
         final Set<Long> absent = new HashSet<>();
 
+        /** Owners that said that their outputs are not registered any more, which an older answer may not know. */
+        final Set<Long> unpinned = new HashSet<>();
+
         List<Consumer<Throwable>> waiting;
         boolean fetched;
     }
@@ -87,6 +90,15 @@ public final class LocationCache {
         }
     }
 
+    /** What the owner has of the shuffle is not registered any more. */
+    public void unpin(long ownerIncarnation, int shuffleId) {
+        Table table = tables.get(shuffleId);
+        if (table != null) { // else the directory, when asked, knows already
+            table.unpinned.add(ownerIncarnation);
+            table.outputs.values().forEach(output -> unpin(table, output));
+        }
+    }
+
     /** Forgets a shuffle. */
     public void forget(int shuffleId) {
         Table table = tables.remove(shuffleId);
@@ -99,6 +111,7 @@ public final class LocationCache {
         if (error == null) {
             offsetsBytes -= keptBytes(table);
             table.outputs = index(answer, table.outputs);
+            table.outputs.values().forEach(output -> unpin(table, output));
             offsetsBytes += keptBytes(table);
             table.absent.removeAll(table.outputs.keySet());
             table.fetched = true;
@@ -120,6 +133,12 @@ public final class LocationCache {
             }
         }
         return outputs;
+    }
+
+    private static void unpin(Table table, PublishedOutput output) {
+        if (table.unpinned.contains(output.owner().incarnation())) {
+            output.unpin();
+        }
     }
 
     private static long keptBytes(Table table) {

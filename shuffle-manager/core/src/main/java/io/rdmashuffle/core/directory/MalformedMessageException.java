@@ -7,7 +7,7 @@ public final class MalformedMessageException extends IOException {
 
     private static final long serialVersionUID = 1L;
 
-    MalformedMessageException(String message, Throwable cause) {
+    public MalformedMessageException(String message, Throwable cause) {
         super(message, cause);
     }
 }

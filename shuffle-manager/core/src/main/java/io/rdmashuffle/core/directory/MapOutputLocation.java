@@ -5,8 +5,9 @@ package io.rdmashuffle.core.directory;
  * {@link #toString} leaves them out.
  *
  * @param mapId task attempt id of the map task
- * @param dataAddress address of the first byte of the data file in the owner's memory
- * @param dataRkey remote key of the data file
+ * @param placement how its bytes can be read
+ * @param dataAddress address of the first byte of the data file in the owner's memory; 0 when {@link Placement#STAGED}
+ * @param dataRkey remote key of the data file; 0 when {@link Placement#STAGED}
  * @param dataBytes length of the data file
  * @param offsetsAddress address of the row of R+1 offsets
  * @param offsetsRkey remote key of the offsets
@@ -14,6 +15,7 @@ package io.rdmashuffle.core.directory;
  */
 public record MapOutputLocation(
         long mapId,
+        Placement placement,
         long dataAddress,
         int dataRkey,
         long dataBytes,
@@ -21,8 +23,14 @@ public record MapOutputLocation(
         int offsetsRkey,
         int partitions) {
 
+    /** The same map output once its data file is not registered any more. */
+    public MapOutputLocation staged() {
+        return new MapOutputLocation(mapId, Placement.STAGED, 0, 0, dataBytes, offsetsAddress, offsetsRkey, partitions);
+    }
+
     @Override
     public String toString() {
-        return "MapOutputLocation[mapId=" + mapId + ", dataBytes=" + dataBytes + ", partitions=" + partitions + "]";
+        return "MapOutputLocation[mapId=" + mapId + ", " + placement + ", dataBytes=" + dataBytes + ", partitions="
+                + partitions + "]";
     }
 }

@@ -31,6 +31,9 @@ public sealed interface Message {
     /** A map output cannot be read any more. Not answered. */
     record Withdraw(int shuffleId, long incarnation, long mapId) implements Message {}
 
+    /** The map outputs that an owner has of a shuffle, and will have, are {@link Placement#STAGED} from now on. Not answered. */
+    record Unpin(int shuffleId, long incarnation) implements Message {}
+
     /** Whether the directory did what was asked. */
     record Ack(boolean accepted) implements Message {}
 

@@ -23,6 +23,7 @@ public final class MessageCodec {
 
     private static final byte VERSION = 1;
     private static final int FIRST_ID = 16; // Kryo's own primitives are below
+    private static final Placement[] PLACEMENTS = Placement.values();
     private static final int MAX_OUTPUT_BYTES = Integer.MAX_VALUE - 64;
 
     /** Kryo is not thread-safe. */
@@ -97,7 +98,13 @@ public final class MessageCodec {
                 (out, m) -> out.writeInt(m.shuffleId(), true),
                 in -> new Message.Locate(in.readInt(true)));
         register(kryo, id++, Message.Locations.class, MessageCodec::writeLocations, MessageCodec::readLocations);
-        register(kryo, id, Message.Report.class, MessageCodec::writeReport, MessageCodec::readReport);
+        register(kryo, id++, Message.Report.class, MessageCodec::writeReport, MessageCodec::readReport);
+        register(
+                kryo,
+                id,
+                Message.Unpin.class,
+                MessageCodec::writeUnpin,
+                in -> new Message.Unpin(in.readInt(true), in.readLong()));
         return kryo;
     }
 
@@ -136,6 +143,11 @@ public final class MessageCodec {
         out.writeInt(withdraw.shuffleId(), true);
         out.writeLong(withdraw.incarnation());
         out.writeLong(withdraw.mapId(), true);
+    }
+
+    private static void writeUnpin(Output out, Message.Unpin unpin) {
+        out.writeInt(unpin.shuffleId(), true);
+        out.writeLong(unpin.incarnation());
     }
 
     private static void writeLocations(Output out, Message.Locations locations) {
@@ -213,6 +225,7 @@ public final class MessageCodec {
 
     private static void writeLocation(Output out, MapOutputLocation location) {
         out.writeLong(location.mapId(), true);
+        out.writeByte(location.placement().ordinal());
         out.writeLong(location.dataAddress());
         out.writeInt(location.dataRkey());
         out.writeLong(location.dataBytes(), true);
@@ -223,6 +236,7 @@ public final class MessageCodec {
     private static MapOutputLocation readLocation(Input in, int partitions) {
         return new MapOutputLocation(
                 in.readLong(true),
+                PLACEMENTS[in.readByte()],
                 in.readLong(),
                 in.readInt(),
                 in.readLong(true),

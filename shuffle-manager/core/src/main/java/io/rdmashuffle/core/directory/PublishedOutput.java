@@ -6,7 +6,7 @@ import io.rdmashuffle.core.connection.Owner;
 public final class PublishedOutput {
 
     private final Owner owner;
-    private final MapOutputLocation location;
+    private MapOutputLocation location;
     private long[] offsets;
 
     PublishedOutput(Owner owner, MapOutputLocation location) {
@@ -25,6 +25,11 @@ public final class PublishedOutput {
     /** R+1 offsets into the data file, or null when they were not read or not kept. */
     public long[] offsets() {
         return offsets;
+    }
+
+    /** Its owner said that the data file is not registered any more. */
+    void unpin() {
+        location = location.staged();
     }
 
     void setOffsets(long[] offsets) {

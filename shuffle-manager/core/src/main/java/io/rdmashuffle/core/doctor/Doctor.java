@@ -2,6 +2,7 @@ package io.rdmashuffle.core.doctor;
 
 import io.rdmashuffle.core.connection.LocalAddress;
 import io.rdmashuffle.core.connection.LocalAddresses;
+import io.rdmashuffle.core.publish.ProbedDirectory;
 import io.rdmashuffle.verbs.RdmaDevice;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -76,11 +77,11 @@ public final class Doctor {
 
     private static List<Map<String, Object>> registration(Examination examination) {
         List<Map<String, Object>> directories = new ArrayList<>();
-        for (Examination.Registration registration : examination.registrations()) {
+        for (ProbedDirectory probed : examination.registrations()) {
             Map<String, Object> fields = new LinkedHashMap<>();
-            fields.put("dir", registration.directory());
-            fields.put("fs", registration.fileSystem());
-            fields.put("mode", registration.mode());
+            fields.put("dir", probed.dir());
+            fields.put("fs", probed.fs());
+            fields.put("mode", probed.mode().text());
             directories.add(fields);
         }
         return directories;

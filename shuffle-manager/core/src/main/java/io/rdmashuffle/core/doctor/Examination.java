@@ -1,6 +1,7 @@
 package io.rdmashuffle.core.doctor;
 
 import io.rdmashuffle.core.connection.LocalAddress;
+import io.rdmashuffle.core.publish.ProbedDirectory;
 import io.rdmashuffle.verbs.Rdma;
 import io.rdmashuffle.verbs.RdmaDevice;
 import io.rdmashuffle.verbs.VerbsEndpoint;
@@ -24,14 +25,11 @@ final class Examination implements AutoCloseable {
     private final List<LocalAddress> candidates;
     private final EngineSettings settings;
     private final Map<LocalAddress, String> deviceByAddress = new LinkedHashMap<>();
-    private final List<Registration> registrations = new ArrayList<>();
+    private final List<ProbedDirectory> registrations = new ArrayList<>();
     private VerbsEndpoint endpoint;
     private LocalAddress local;
     private VerbsException noEndpoint;
     private boolean looked;
-
-    /** What a local directory allows for. */
-    record Registration(String directory, String fileSystem, String mode) {}
 
     /**
      * @param root directory that holds sys, dev and proc
@@ -80,7 +78,7 @@ final class Examination implements AutoCloseable {
         return deviceByAddress;
     }
 
-    List<Registration> registrations() {
+    List<ProbedDirectory> registrations() {
         return registrations;
     }
 

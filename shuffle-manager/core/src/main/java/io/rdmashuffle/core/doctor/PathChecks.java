@@ -1,12 +1,12 @@
 package io.rdmashuffle.core.doctor;
 
+import io.rdmashuffle.core.config.RdmaConfig;
 import io.rdmashuffle.core.connection.LocalAddress;
 import io.rdmashuffle.core.doctor.Check.Need;
 import io.rdmashuffle.core.metrics.FallbackReason;
+import io.rdmashuffle.core.publish.DirectoryProbe;
+import io.rdmashuffle.core.publish.ProbedDirectory;
 import io.rdmashuffle.verbs.VerbsException;
-import java.io.IOException;
-import java.nio.file.Files;
-import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.util.Arrays;
 import java.util.List;
@@ -45,19 +45,16 @@ final class PathChecks {
     }
 
     private static Finding registration(String name, Examination host) {
-        for (Path directory : host.settings().localDirectories()) {
-            host.registrations()
-                    .add(new Examination.Registration(
-                            directory.toString(),
-                            fileSystem(directory),
-                            RegistrationProbe.mode(host.endpoint(), directory)));
-        }
+        DirectoryProbe probe =
+                new DirectoryProbe(host.endpoint(), host.settings().config().get(RdmaConfig.ODP));
+        host.settings().localDirectories().forEach(dir -> host.registrations().add(probe.probe(dir)));
         String value = host.registrations().stream()
-                .map(registration ->
-                        registration.directory() + " (" + registration.fileSystem() + ") " + registration.mode())
+                .map(probed ->
+                        probed.dir() + " (" + probed.fs() + ") " + probed.mode().text())
                 .collect(Collectors.joining(", "));
-        List<Examination.Registration> none = host.registrations().stream()
-                .filter(registration -> registration.mode().equals("none"))
+        List<ProbedDirectory> none = host.registrations().stream()
+                .filter(probed ->
+                        probed.mode() == ProbedDirectory.Mode.STAGED || probed.mode() == ProbedDirectory.Mode.NONE)
                 .toList();
         String remedy = "let spark.local.dir be a writable directory on ext4, xfs or tmpfs, and see memlock";
         if (none.isEmpty()) {
@@ -66,14 +63,6 @@ final class PathChecks {
         return none.size() == host.registrations().size()
                 ? Finding.fail(name, value, remedy)
                 : Finding.warn(name, value, remedy);
-    }
-
-    private static String fileSystem(Path directory) {
-        try {
-            return Files.getFileStore(directory).type();
-        } catch (IOException e) {
-            return "not there";
-        }
     }
 
     private static Finding loopbackRead(String name, Examination host) {

@@ -2,10 +2,12 @@ package io.rdmashuffle.core.doctor;
 
 import io.rdmashuffle.core.config.RdmaConfig;
 import io.rdmashuffle.core.connection.Connections;
+import io.rdmashuffle.core.connection.Control;
 import io.rdmashuffle.core.connection.EventLoop;
 import io.rdmashuffle.core.connection.LocalAddress;
 import io.rdmashuffle.core.connection.Owner;
 import io.rdmashuffle.core.connection.ReadTask;
+import io.rdmashuffle.core.memory.PinnedBudget;
 import io.rdmashuffle.core.memory.Sink;
 import io.rdmashuffle.core.memory.SinkPool;
 import io.rdmashuffle.core.metrics.Counters;
@@ -94,9 +96,10 @@ final class ReadProbe implements AutoCloseable {
             throw e;
         }
         loop = new EventLoop(endpoint);
+        Control control = Control.withoutStaging(endpoint, new PinnedBudget(1 << 20));
         connections = new Connections(
-                loop, List.of(local), Examination.CQ_ENTRIES, incarnation, secret, CONFIG, new Counters());
-        sinks = new SinkPool(endpoint, 1 << 20, () -> {});
+                loop, List.of(local), Examination.CQ_ENTRIES, incarnation, secret, control, CONFIG, new Counters());
+        sinks = new SinkPool(endpoint, new PinnedBudget(1 << 20), () -> {});
         connections.start();
     }
 

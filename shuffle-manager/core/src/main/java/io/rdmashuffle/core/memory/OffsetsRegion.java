@@ -15,7 +15,9 @@ import java.util.List;
  */
 public final class OffsetsRegion implements AutoCloseable {
 
+    private static final long MIN_CHUNK_BYTES = 4 << 10;
     private static final long FIRST_CHUNK_BYTES = 64 << 10;
+    private static final int SHUFFLES = 64; // that the budget has room for at least
     private static final long MAX_CHUNK_BYTES = 1 << 20;
 
     /** Where a row lies, for READs. */
@@ -74,13 +76,17 @@ public final class OffsetsRegion implements AutoCloseable {
         chunks.clear();
     }
 
+    private long firstChunkBytes() {
+        return Math.max(MIN_CHUNK_BYTES, Math.min(FIRST_CHUNK_BYTES, budget.maxBytes() / SHUFFLES));
+    }
+
     private RegisteredMemory last() {
         return chunks.get(chunks.size() - 1);
     }
 
     private boolean grow(long rowBytes) throws VerbsException {
         long doubled =
-                chunks.isEmpty() ? FIRST_CHUNK_BYTES : 2 * last().memory().lengthBytes();
+                chunks.isEmpty() ? firstChunkBytes() : 2 * last().memory().lengthBytes();
         long bytes = Math.max(rowBytes, Math.min(doubled, MAX_CHUNK_BYTES));
         if (!budget.tryReserve(bytes)) {
             return false;

@@ -26,13 +26,13 @@ public final class SinkPool implements AutoCloseable {
     private boolean closed;
 
     /**
-     * @param maxBytes most registered bytes, lent and free together
+     * @param budget for registered bytes, lent and free together
      * @param onRelease called after a buffer came back, on the thread that released it: whoever waits for one tries again
      */
-    public SinkPool(VerbsEndpoint endpoint, long maxBytes, Runnable onRelease) {
+    public SinkPool(VerbsEndpoint endpoint, PinnedBudget budget, Runnable onRelease) {
         this.endpoint = endpoint;
         this.access = sinkAccess(endpoint.device());
-        this.budget = new PinnedBudget(maxBytes);
+        this.budget = budget;
         this.onRelease = onRelease;
     }
 

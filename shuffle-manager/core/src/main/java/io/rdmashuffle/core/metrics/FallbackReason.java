@@ -34,6 +34,8 @@ public enum FallbackReason {
     BAD_OFFSETS("offsets of the map output make no sense"),
     /** The bytes of a block did not decode: the engine asks for it again, or gives its map output up. */
     CORRUPT("the bytes read did not decode"),
+    /** The owner could not stage a map output that is not registered. */
+    STAGING_REFUSED("the owner could not stage the map output"),
     /** No sink memory became free in time. */
     SINK_EXHAUSTED("no sink memory became free in time"),
     /** A block could not be written to the engine's temporary file. */

@@ -2,6 +2,7 @@ package io.rdmashuffle.core.publish;
 
 import io.rdmashuffle.core.directory.DirectoryClient;
 import io.rdmashuffle.core.directory.MapOutputLocation;
+import io.rdmashuffle.core.directory.Placement;
 import io.rdmashuffle.core.metrics.Counter;
 import io.rdmashuffle.core.metrics.Counters;
 import io.rdmashuffle.core.metrics.FallbackReason;
@@ -13,11 +14,14 @@ public final class MapOutputPublisher {
 
     private final MapOutputRegistry registry;
     private final DirectoryClient directory;
+    private final Withdrawals withdrawals;
     private final Counters counters;
 
-    public MapOutputPublisher(MapOutputRegistry registry, DirectoryClient directory, Counters counters) {
+    public MapOutputPublisher(
+            MapOutputRegistry registry, DirectoryClient directory, Withdrawals withdrawals, Counters counters) {
         this.registry = registry;
         this.directory = directory;
+        this.withdrawals = withdrawals;
         this.counters = counters;
     }
 
@@ -42,5 +46,8 @@ public final class MapOutputPublisher {
         }
         counters.add(Counter.PUBLISHED_OUTPUTS, 1);
         counters.add(Counter.PUBLISHED_BYTES, location.dataBytes());
+        if (location.placement() == Placement.STAGED) {
+            withdrawals.makeRoom(shuffleId, location.dataBytes());
+        }
     }
 }

@@ -1,5 +1,6 @@
 package io.rdmashuffle.core.publish;
 
+import io.rdmashuffle.core.directory.Placement;
 import io.rdmashuffle.core.memory.PinnedBudget;
 import io.rdmashuffle.verbs.MappedFile;
 import io.rdmashuffle.verbs.MemoryRegion;
@@ -9,12 +10,22 @@ public final class RegisteredFile implements AutoCloseable {
 
     private final MappedFile mapping;
     private final MemoryRegion region;
+    private final Placement placement;
     private final PinnedBudget budget;
+    private final long pinnedBytes; // of the budget
 
-    RegisteredFile(MappedFile mapping, MemoryRegion region, PinnedBudget budget) {
+    RegisteredFile(
+            MappedFile mapping, MemoryRegion region, Placement placement, PinnedBudget budget, long pinnedBytes) {
         this.mapping = mapping;
         this.region = region;
+        this.placement = placement;
         this.budget = budget;
+        this.pinnedBytes = pinnedBytes;
+    }
+
+    /** DIRECT or ODP. */
+    public Placement placement() {
+        return placement;
     }
 
     /** Of the first byte of the file, for READs. */
@@ -30,11 +41,16 @@ public final class RegisteredFile implements AutoCloseable {
         return mapping.lengthBytes();
     }
 
+    /** Bytes that it keeps in memory: its length, or 0 with on-demand paging. */
+    long pinnedBytes() {
+        return pinnedBytes;
+    }
+
     /** Deregisters, unmaps and gives the bytes back to the budget. READs under way from it fail. */
     @Override
     public void close() {
         region.close();
-        budget.release(mapping.lengthBytes());
+        budget.release(pinnedBytes);
         mapping.close();
     }
 }

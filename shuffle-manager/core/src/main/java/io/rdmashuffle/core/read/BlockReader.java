@@ -4,12 +4,15 @@ import io.rdmashuffle.core.connection.EventLoop;
 import io.rdmashuffle.core.connection.Owner;
 import io.rdmashuffle.core.connection.ReaderConnections;
 import io.rdmashuffle.core.directory.LocationCache;
+import io.rdmashuffle.core.directory.Placement;
+import io.rdmashuffle.core.memory.PinnedBudget;
 import io.rdmashuffle.core.memory.Sink;
 import io.rdmashuffle.core.memory.SinkPool;
 import io.rdmashuffle.core.metrics.Counter;
 import io.rdmashuffle.core.metrics.Counters;
 import io.rdmashuffle.core.metrics.FallbackReason;
 import java.util.List;
+import java.util.function.IntConsumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -26,7 +29,7 @@ public final class BlockReader implements AutoCloseable {
 
     /** What the settings allow in bytes: of sinks, and on their way from each owner and from all. */
     public record Limits(
-            long sinkMaxBytes, long sinkWaitMillis, long inFlightMaxBytes, long inFlightMaxBytesPerOwner) {}
+            PinnedBudget sinks, long sinkWaitMillis, long inFlightMaxBytes, long inFlightMaxBytesPerOwner) {}
 
     private final EventLoop loop;
     private final LocationCache locations;
@@ -36,33 +39,50 @@ public final class BlockReader implements AutoCloseable {
     private final InFlight inFlight;
     private final long plannedSinkBytes;
     private final int sliceBytes;
+    private final IntConsumer onFetch;
     private final Counters counters;
     private final long maxMessageBytes;
 
+    /** @param onFetch told the shuffle of each fetch, on the loop thread */
     public BlockReader(
-            EventLoop loop, LocationCache locations, ReaderConnections connections, Limits limits, Counters counters) {
+            EventLoop loop,
+            LocationCache locations,
+            ReaderConnections connections,
+            Limits limits,
+            IntConsumer onFetch,
+            Counters counters) {
         this.loop = loop;
         this.locations = locations;
         this.connections = connections;
-        this.pool = new SinkPool(loop.endpoint(), limits.sinkMaxBytes, this::onSinkReleased);
+        this.pool = new SinkPool(loop.endpoint(), limits.sinks, this::onSinkReleased);
         this.sinks = new SinkAllocator(loop, pool, limits.sinkWaitMillis);
         this.inFlight = new InFlight(limits.inFlightMaxBytes, limits.inFlightMaxBytesPerOwner);
-        this.plannedSinkBytes =
-                Math.min(PLANNED_SINK_BYTES, Math.min(limits.inFlightMaxBytes, limits.inFlightMaxBytesPerOwner));
-        // several fetches are to have their two slices at a time
-        this.sliceBytes = (int) Long.highestOneBit(Math.min(plannedSinkBytes, limits.sinkMaxBytes / 4));
+        // several fetches are to have a sink, or their two slices, at a time
+        long shareOfSinks = limits.sinks.maxBytes() / 4;
+        this.plannedSinkBytes = Math.min(
+                Math.min(PLANNED_SINK_BYTES, shareOfSinks),
+                Math.min(limits.inFlightMaxBytes, limits.inFlightMaxBytesPerOwner));
+        this.sliceBytes = (int) Long.highestOneBit(plannedSinkBytes);
+        this.onFetch = onFetch;
         this.counters = counters;
         this.maxMessageBytes = Math.min(loop.endpoint().device().maxMessageBytes(), Integer.MAX_VALUE);
     }
 
     /** Begins a fetch and returns at once; the listener is told on the loop thread. Any thread. */
     public void fetch(BlockRequest request, BlockListener listener) {
-        loop.submit(new Fetch(this, request, listener)::start);
+        start(request, new Fetch(this, request, listener));
     }
 
     /** The same for blocks that are too long for memory. */
     public void fetchInSlices(BlockRequest request, SliceListener listener) {
-        loop.submit(new SlicedFetch(this, request, listener)::start);
+        start(request, new SlicedFetch(this, request, listener));
+    }
+
+    private void start(BlockRequest request, Fetch fetch) {
+        loop.submit(() -> {
+            onFetch.accept(request.shuffleId());
+            fetch.start();
+        });
     }
 
     /** Forgets a shuffle that was removed. Any thread. */
@@ -87,6 +107,19 @@ public final class BlockReader implements AutoCloseable {
 
     void countReads(long reads) {
         counters.add(Counter.RDMA_READS, reads);
+    }
+
+    void countBlock(Placement placement, long bytes) {
+        switch (placement) {
+            case DIRECT -> countBlock(Counter.DIRECT_BLOCKS, Counter.DIRECT_BYTES, bytes);
+            case ODP -> countBlock(Counter.ODP_BLOCKS, Counter.ODP_BYTES, bytes);
+            case STAGED -> countBlock(Counter.STAGED_BLOCKS, Counter.STAGED_BYTES, bytes);
+        }
+    }
+
+    private void countBlock(Counter blocksCounter, Counter bytesCounter, long bytes) {
+        counters.add(blocksCounter, 1);
+        counters.add(bytesCounter, bytes);
     }
 
     List<ReadPlan> plan(Extents extents) {

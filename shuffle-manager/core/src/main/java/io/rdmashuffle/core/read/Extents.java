@@ -1,16 +1,28 @@
 package io.rdmashuffle.core.read;
 
+import io.rdmashuffle.core.connection.ReadTask.StagedOutputs;
 import java.util.Arrays;
 
 /** Ranges of remote memory, as columns: what is to be read, in the order in which it is wanted. Not thread-safe. */
 final class Extents {
 
+    private final StagedOutputs stagedOutputs;
     private long[] addresses;
     private int[] rkeys;
     private int[] lengths;
     private int size;
 
+    /** Of registered memory. */
     Extents(int capacity) {
+        this(capacity, null);
+    }
+
+    /**
+     * @param stagedOutputs null for registered memory; else keys and addresses mean what
+     *     {@link io.rdmashuffle.core.connection.ReadTask#stagedOutputs} says
+     */
+    Extents(int capacity, StagedOutputs stagedOutputs) {
+        this.stagedOutputs = stagedOutputs;
         addresses = new long[capacity];
         rkeys = new int[capacity];
         lengths = new int[capacity];
@@ -27,6 +39,10 @@ final class Extents {
         addresses[size] = address;
         rkeys[size] = rkey;
         lengths[size++] = lengthBytes;
+    }
+
+    StagedOutputs stagedOutputs() {
+        return stagedOutputs;
     }
 
     int size() {

@@ -1,12 +1,14 @@
 package io.rdmashuffle.core.read;
 
 import io.rdmashuffle.core.connection.Owner;
+import io.rdmashuffle.core.connection.ReadTask.StagedOutputs;
 import io.rdmashuffle.core.directory.MapOutputLocation;
+import io.rdmashuffle.core.directory.Placement;
 import io.rdmashuffle.core.directory.PublishedOutput;
 import io.rdmashuffle.core.memory.Sink;
 import io.rdmashuffle.core.metrics.FallbackReason;
+import java.util.Arrays;
 import java.util.BitSet;
-import java.util.List;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -87,8 +89,8 @@ class Fetch {
     /** The offsets of these blocks are known: reads them. */
     void readBlocks(Owner owner, int[] blocks, long[] starts, long[] ends) {
         BitSet tooLarge = new BitSet();
-        Extents extents = new Extents(blocks.length);
-        int[] blockOfExtent = new int[blocks.length];
+        Delivery registered = new Delivery(blocks.length, false);
+        Delivery staged = new Delivery(0, true);
         for (int i = 0; i < blocks.length; i++) {
             int block = blocks[i];
             long lengthBytes = ends[i] - starts[i];
@@ -97,16 +99,31 @@ class Fetch {
             } else if (lengthBytes > Integer.MAX_VALUE || !reader.pool().canEverHold(lengthBytes)) {
                 tooLarge.set(block);
             } else {
-                blockOfExtent[extents.size()] = block;
-                extents.add(
-                        outputs[block].location().dataAddress() + starts[i],
-                        outputs[block].location().dataRkey(),
-                        (int) lengthBytes);
+                (isStaged(block) ? staged : registered).add(block, starts[i], (int) lengthBytes);
             }
         }
         fallBack(tooLarge, FallbackReason.TOO_LARGE, "");
-        List<ReadPlan> plans = reader.plan(extents);
-        plans.forEach(plan -> reader.read(owner, plan, new Delivery(extents, blockOfExtent)));
+        registered.read(owner);
+        staged.read(owner);
+    }
+
+    final boolean isStaged(int block) {
+        return outputs[block].location().placement() == Placement.STAGED;
+    }
+
+    /** Extents of blocks that are all staged, or all are not. */
+    final Extents newExtents(int capacity, boolean staged) {
+        return new Extents(capacity, staged ? new StagedOutputs(request.shuffleId(), request.mapIds()) : null);
+    }
+
+    /** Adds bytes of a block from an offset into its data file on. */
+    final void addExtent(Extents extents, int block, long offset, int lengthBytes) {
+        MapOutputLocation location = outputs[block].location();
+        if (extents.stagedOutputs() == null) {
+            extents.add(location.dataAddress() + offset, location.dataRkey(), lengthBytes);
+        } else {
+            extents.add(offset, block, lengthBytes);
+        }
     }
 
     final void fallBack(BitSet blocks, FallbackReason reason, String detail) {
@@ -127,18 +144,15 @@ class Fetch {
         fallBack(one, reason, detail);
     }
 
-    final MapOutputLocation location(int block) {
-        return outputs[block].location();
-    }
-
     /** The block ended well, as its last receiver says. */
-    final void markDelivered(int block) {
+    final void markDelivered(int block, long lengthBytes) {
         open.clear(block);
+        reader.countBlock(outputs[block].location().placement(), lengthBytes);
     }
 
     final void deliver(int block, Sink sink, long offset, int lengthBytes) {
         if (open.get(block)) {
-            open.clear(block);
+            markDelivered(block, lengthBytes);
             try {
                 listener.onBlock(block, sink, offset, lengthBytes);
             } catch (RuntimeException | Error e) {
@@ -158,15 +172,27 @@ class Fetch {
         fallBack((BitSet) open.clone(), FallbackReason.READ_FAILED, e.toString());
     }
 
-    /** Hands the blocks of one plan over when their bytes are there. */
+    /** Blocks that are read in one way; hands those of one plan over when their bytes are there. */
     private final class Delivery implements PlannedReads.Outcome {
 
         private final Extents extents;
-        private final int[] blockOfExtent;
+        private int[] blockOfExtent;
 
-        Delivery(Extents extents, int[] blockOfExtent) {
-            this.extents = extents;
-            this.blockOfExtent = blockOfExtent;
+        Delivery(int capacity, boolean staged) {
+            this.extents = newExtents(capacity, staged);
+            this.blockOfExtent = new int[capacity];
+        }
+
+        void add(int block, long offset, int lengthBytes) {
+            if (extents.size() == blockOfExtent.length) {
+                blockOfExtent = Arrays.copyOf(blockOfExtent, Math.max(16, 2 * blockOfExtent.length));
+            }
+            blockOfExtent[extents.size()] = block;
+            addExtent(extents, block, offset, lengthBytes);
+        }
+
+        void read(Owner owner) {
+            reader.plan(extents).forEach(plan -> reader.read(owner, plan, this));
         }
 
         @Override

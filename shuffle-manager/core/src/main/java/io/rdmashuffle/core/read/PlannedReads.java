@@ -70,6 +70,11 @@ final class PlannedReads implements ReadTask {
     }
 
     @Override
+    public StagedOutputs stagedOutputs() {
+        return plan.stagedOutputs;
+    }
+
+    @Override
     public void onDone() {
         onEnd.run();
         try {

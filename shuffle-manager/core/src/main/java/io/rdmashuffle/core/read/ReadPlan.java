@@ -1,5 +1,6 @@
 package io.rdmashuffle.core.read;
 
+import io.rdmashuffle.core.connection.ReadTask.StagedOutputs;
 import java.util.Arrays;
 
 /**
@@ -9,6 +10,7 @@ import java.util.Arrays;
 final class ReadPlan {
 
     final int firstExtent;
+    final StagedOutputs stagedOutputs; // null for registered memory
     int extents;
     long sinkBytes;
 
@@ -17,8 +19,9 @@ final class ReadPlan {
     private int[] lengths = new int[16];
     private int reads;
 
-    ReadPlan(int firstExtent) {
+    ReadPlan(int firstExtent, StagedOutputs stagedOutputs) {
         this.firstExtent = firstExtent;
+        this.stagedOutputs = stagedOutputs;
     }
 
     int reads() {

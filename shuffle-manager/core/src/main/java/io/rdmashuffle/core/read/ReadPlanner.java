@@ -21,7 +21,7 @@ final class ReadPlanner {
         ReadPlan plan = null;
         for (int i = 0; i < extents.size(); i++) {
             if (plan == null || plan.sinkBytes + extents.lengthBytes(i) > sinkBytes) {
-                plan = new ReadPlan(i);
+                plan = new ReadPlan(i, extents.stagedOutputs());
                 plans.add(plan);
             }
             add(plan, extents.address(i), extents.rkey(i), extents.lengthBytes(i), maxMessageBytes);

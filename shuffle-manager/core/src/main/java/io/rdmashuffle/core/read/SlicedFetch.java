@@ -59,6 +59,7 @@ final class SlicedFetch extends Fetch {
 
         private final Owner owner;
         private final int block;
+        private final long start;
         private final long end;
         private long position; // of the next slice, in the data file
         private int unconsumed;
@@ -68,6 +69,7 @@ final class SlicedFetch extends Fetch {
         Passage(Owner owner, int block, long start, long end) {
             this.owner = owner;
             this.block = block;
+            this.start = start;
             this.position = start;
             this.end = end;
         }
@@ -77,10 +79,8 @@ final class SlicedFetch extends Fetch {
                 return;
             }
             reading = true;
-            Extents extents = new Extents(1);
-            int lengthBytes = (int) Math.min(reader.sliceBytes(), end - position);
-            extents.add(
-                    location(block).dataAddress() + position, location(block).dataRkey(), lengthBytes);
+            Extents extents = newExtents(1, isStaged(block));
+            addExtent(extents, block, position, (int) Math.min(reader.sliceBytes(), end - position));
             reader.plan(extents).forEach(plan -> reader.read(owner, plan, this)); // one, as a slice fits into a sink
         }
 
@@ -144,7 +144,7 @@ final class SlicedFetch extends Fetch {
                 reader.onLoop(() -> {
                     unconsumed--;
                     if (last) {
-                        end(() -> markDelivered(block));
+                        end(() -> markDelivered(block, Passage.this.end - start));
                     } else {
                         advance();
                     }

@@ -32,7 +32,7 @@ class DirectoryTest {
     }
 
     private boolean publish(int shuffleId, long incarnation, long mapId) throws MalformedMessageException {
-        MapOutputLocation location = new MapOutputLocation(mapId, 4096, 1, 100, 8192, 2, 4);
+        MapOutputLocation location = new MapOutputLocation(mapId, Placement.DIRECT, 4096, 1, 100, 8192, 2, 4);
         return ((Message.Ack) ask(new Message.Publish(shuffleId, incarnation, location))).accepted();
     }
 

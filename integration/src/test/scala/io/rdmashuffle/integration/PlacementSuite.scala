@@ -1,0 +1,91 @@
+package io.rdmashuffle.integration
+
+import java.util.Random
+
+import org.apache.spark.{HashPartitioner, SparkContext}
+import org.apache.spark.rdd.RDD
+
+/** Map outputs that are more than may be registered. */
+class PlacementSuite extends RealCluster {
+
+  private val budgetBytes = 1L << 20
+  private val executors = 2
+
+  private val smallBudget = "spark.shuffle.rdma.pinned.maxBytes" -> "1m"
+  private val patient = "spark.shuffle.rdma.sink.wait" -> "60s" // a quarter of the budget is for all sinks
+
+  private val maps = 96
+  private val records = 55
+
+  /** 22 MB that cannot be compressed, in 96 map outputs. */
+  private def shuffled(sc: SparkContext, seed: Int): RDD[(Int, Array[Byte])] =
+    sc.parallelize(0 until maps, maps)
+      .flatMap(map => Iterator.tabulate(records)(i => (map * 55 + i, PlacementSuite.bytes(seed + map * 55 + i))))
+      .partitionBy(new HashPartitioner(6))
+
+  private def assertRight(rdd: RDD[(Int, Array[Byte])], seed: Int): Unit = {
+    val wrong = rdd.filter { case (key, bytes) => !PlacementSuite.isRight(seed + key, bytes) }
+    assert(wrong.count() == 0)
+    assert(rdd.count() == maps * records)
+  }
+
+  clusterTest(
+    "a job that shuffles ten times its pinned budget finishes right with DIRECT and STAGED bytes shown",
+    required,
+    smallBudget,
+    patient
+  ) { sc =>
+    assertRight(shuffled(sc, 0), 0)
+    val seen = report()
+    assert(seen.publishedBytes >= 10 * executors * budgetBytes, seen)
+    assert(seen.directBytes > 0 && seen.stagedBytes > 0, seen)
+    assert(seen.directBytes + seen.odpBytes + seen.stagedBytes == seen.rdmaBytes, seen)
+    assert(seen.registeredBytes > 0 && seen.registeredBytes <= executors * budgetBytes, seen)
+    assertAllByRdma()
+  }
+
+  clusterTest(
+    "an older shuffle makes room for a newer one and can still be read",
+    required,
+    smallBudget,
+    patient,
+    "spark.shuffle.rdma.withdraw.grace" -> "100ms"
+  ) { sc =>
+    val older = shuffled(sc, 0)
+    assertRight(older, 0)
+    assertRight(shuffled(sc, 1), 1)
+    assertRight(older, 0)
+    val seen = report()
+    assert(seen.withdrawnShuffles > 0, seen)
+    assert(seen.stagedBytes > 0, seen)
+    assertAllByRdma()
+  }
+
+  clusterTest(
+    "beyond the pinned budget map outputs are read over TCP and counted when staging is denied",
+    smallBudget,
+    patient,
+    "spark.shuffle.rdma.staging.maxBytes" -> "0"
+  ) { sc =>
+    assertRight(shuffled(sc, 0), 0)
+    val seen = report()
+    assert(seen.directBytes > 0 && seen.stagedBytes == 0 && seen.tcpBytes > 0, seen)
+    assert(seen.fallbacks.get("OVER_BUDGET") > 0 && seen.fallbacks.get("NOT_PUBLISHED") > 0, seen)
+  }
+}
+
+object PlacementSuite {
+
+  private val RecordBytes = 4096
+
+  /** The value of a key. */
+  def bytes(seed: Int): Array[Byte] = {
+    val bytes = new Array[Byte](RecordBytes)
+    new Random(seed).nextBytes(bytes)
+    bytes
+  }
+
+  def isRight(seed: Int, got: Array[Byte]): Boolean = {
+    java.util.Arrays.equals(bytes(seed), got)
+  }
+}
