@@ -22,7 +22,7 @@ units() {
   java -Xcheck:jni -cp "$core/lab-lib/*:$core/classes:$core/test-classes:$root/native/target/classes:$root/native/target/test-classes" \
     org.junit.platform.console.ConsoleLauncher execute --disable-banner --details tree --reports-dir "$LAB_SHARE" \
     $(printf -- '--select-class io.rdmashuffle.verbs.%s ' EndpointTest ConnectionTest ReadTest MessageTest TwoProcessesTest MemoryTest) \
-    --select-class io.rdmashuffle.core.RdmaNodeTest
+    --select-class io.rdmashuffle.core.RdmaNodeTest --select-class io.rdmashuffle.core.PlacementTest
 }
 
 spark_job() {

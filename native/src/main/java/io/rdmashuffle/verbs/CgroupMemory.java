@@ -63,8 +63,12 @@ public final class CgroupMemory {
                 .orElse(Long.MAX_VALUE);
     }
 
-    /** @param root directory that holds proc and sys */
-    static CgroupMemory read(Path root) {
+    /**
+     * The same elsewhere, for tests.
+     *
+     * @param root directory that holds proc and sys
+     */
+    public static CgroupMemory read(Path root) {
         List<Group> groups = new ArrayList<>();
         for (String line : lines(root.resolve("proc/self/cgroup"))) {
             String[] fields = line.split(":", 3); // hierarchy, controllers, path

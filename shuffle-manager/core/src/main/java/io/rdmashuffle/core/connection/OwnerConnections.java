@@ -38,7 +38,6 @@ public final class OwnerConnections implements EventLoop.RequestHandler {
     /** A proof is good once: the last sequence number seen of each reader. */
     private final Map<Long, Long> lastSequence = new HashMap<>();
 
-
     OwnerConnections(
             EventLoop loop,
             long incarnation,
