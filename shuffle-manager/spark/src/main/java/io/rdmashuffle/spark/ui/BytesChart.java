@@ -9,8 +9,11 @@ final class BytesChart {
     private record Path(String metric, String label, String colour) {}
 
     /** Told apart by readers with any colour vision. */
-    private static final List<Path> PATHS =
-            List.of(new Path("rdmaBytes", "RDMA", "#0072b2"), new Path("tcpBytes", "TCP", "#e69f00"));
+    private static final List<Path> PATHS = List.of(
+            new Path("directBytes", "DIRECT", "#0072b2"),
+            new Path("odpBytes", "ODP", "#56b4e9"),
+            new Path("stagedBytes", "STAGED", "#009e73"),
+            new Path("tcpBytes", "TCP", "#e69f00"));
 
     private static final int WIDTH = 760;
     private static final int HEIGHT = 180;
@@ -45,7 +48,9 @@ final class BytesChart {
                 "<svg class=\"rdma-bytes\" width=\"%d\" height=\"%d\" role=\"img\" font-size=\"12\" fill=\"currentColor\">",
                 WIDTH + LEFT + 80, HEIGHT + BOTTOM + 10));
         axes(svg);
-        PATHS.forEach(path -> line(svg, path));
+        PATHS.stream()
+                .filter(path -> moments.get(moments.size() - 1).sum(path.metric) > 0)
+                .forEach(path -> line(svg, path));
         return svg.append("</svg>").toString();
     }
 

@@ -89,7 +89,7 @@ final class ReportHtml {
                 executor.reason().isEmpty() ? "rdma, " + executor.device() : "tcp, " + executor.reason(),
                 bytes(executor.figure("rdmaBytes")) + " in " + executor.figure("rdmaBlocks") + " blocks",
                 bytes(executor.figure("tcpBytes")) + " in " + executor.figure("tcpBlocks") + " blocks",
-                bytes(executor.figure("registeredBytes")),
+                bytes(executor.figure("pinnedBytes")),
                 bytes(executor.figure("sinkPoolBytes")),
                 executor.figure("registrationNanos") / 1_000_000 + " ms",
                 executor.figure("readerQueuePairs") + " / " + executor.figure("ownerQueuePairs"),
