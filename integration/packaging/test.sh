@@ -48,7 +48,7 @@ emulated() (
 contents() {
   local list=$scratch/list wanted
   tar -tzf "$(tarball "$root")" >"$list"
-  for wanted in "rdma-shuffle-spark-$version.jar" bin/rdma-shuffle conf/spark-defaults.conf.template docs/troubleshooting.md README.md \
+  for wanted in "rdma-shuffle-spark-$version.jar" "rdma-shuffle-mapreduce-$version.jar" bin/rdma-shuffle conf/spark-defaults.conf.template docs/troubleshooting.md README.md \
     LICENSE NOTICE licenses/slf4j-MIT.txt sbom.cyclonedx.json; do
     grep -qxF "rdma-shuffle-$version/$wanted" "$list" || { echo "the tarball has no $wanted"; return 1; }
   done
