@@ -65,6 +65,10 @@ final class SlicedBlocks implements SliceListener {
         return outcomes.get(block) instanceof byte[];
     }
 
+    Object outcome(int block) {
+        return outcomes.get(block);
+    }
+
     void assertRead(int block, byte[] file, long from, long to) {
         assertEquals(byte[].class, outcomes.get(block).getClass(), () -> "block " + block + ": " + outcomes.get(block));
         assertArrayEquals(Arrays.copyOfRange(file, (int) from, (int) to), (byte[]) outcomes.get(block));
