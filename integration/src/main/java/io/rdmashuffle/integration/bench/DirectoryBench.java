@@ -1,9 +1,9 @@
 package io.rdmashuffle.integration.bench;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.rdmashuffle.core.MalformedMessageException;
 import io.rdmashuffle.core.connection.Owner;
 import io.rdmashuffle.core.directory.Directory;
-import io.rdmashuffle.core.directory.MalformedMessageException;
 import io.rdmashuffle.core.directory.MapOutputLocation;
 import io.rdmashuffle.core.directory.Message;
 import io.rdmashuffle.core.directory.MessageCodec;

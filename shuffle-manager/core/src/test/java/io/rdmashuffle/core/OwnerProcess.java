@@ -6,7 +6,6 @@ import io.rdmashuffle.core.connection.LocalAddress;
 import io.rdmashuffle.core.directory.Directory;
 import io.rdmashuffle.core.directory.DirectoryClient;
 import io.rdmashuffle.core.directory.DriverChannel;
-import io.rdmashuffle.core.directory.MalformedMessageException;
 import io.rdmashuffle.core.metrics.Counters;
 import java.io.BufferedReader;
 import java.io.IOException;

@@ -10,7 +10,6 @@ import io.rdmashuffle.core.connection.Owner;
 import io.rdmashuffle.core.directory.Directory;
 import io.rdmashuffle.core.directory.DirectoryClient;
 import io.rdmashuffle.core.directory.DriverChannel;
-import io.rdmashuffle.core.directory.MalformedMessageException;
 import io.rdmashuffle.core.directory.MapOutputLocation;
 import io.rdmashuffle.core.directory.Message;
 import io.rdmashuffle.core.directory.MessageCodec;

@@ -1,7 +1,7 @@
 package io.rdmashuffle.spark;
 
+import io.rdmashuffle.core.MalformedMessageException;
 import io.rdmashuffle.core.directory.Directory;
-import io.rdmashuffle.core.directory.MalformedMessageException;
 import org.apache.spark.rpc.IsolatedThreadSafeRpcEndpoint;
 import org.apache.spark.rpc.RpcCallContext;
 import org.apache.spark.rpc.RpcEnv;

@@ -1,6 +1,6 @@
 package io.rdmashuffle.core.connection;
 
-import io.rdmashuffle.core.directory.MalformedMessageException;
+import io.rdmashuffle.core.MalformedMessageException;
 import java.nio.BufferUnderflowException;
 import java.nio.ByteBuffer;
 

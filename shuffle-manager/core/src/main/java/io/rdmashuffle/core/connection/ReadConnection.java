@@ -1,6 +1,6 @@
 package io.rdmashuffle.core.connection;
 
-import io.rdmashuffle.core.directory.MalformedMessageException;
+import io.rdmashuffle.core.MalformedMessageException;
 import io.rdmashuffle.core.metrics.Counter;
 import io.rdmashuffle.core.metrics.Counters;
 import io.rdmashuffle.core.metrics.FallbackReason;

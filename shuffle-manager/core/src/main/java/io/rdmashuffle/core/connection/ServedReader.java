@@ -1,6 +1,6 @@
 package io.rdmashuffle.core.connection;
 
-import io.rdmashuffle.core.directory.MalformedMessageException;
+import io.rdmashuffle.core.MalformedMessageException;
 import io.rdmashuffle.core.memory.PinnedBudget;
 import io.rdmashuffle.core.memory.StagingPool;
 import io.rdmashuffle.verbs.AsyncEventType;

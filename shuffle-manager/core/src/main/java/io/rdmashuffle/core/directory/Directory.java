@@ -1,5 +1,6 @@
 package io.rdmashuffle.core.directory;
 
+import io.rdmashuffle.core.MalformedMessageException;
 import io.rdmashuffle.core.connection.Owner;
 import io.rdmashuffle.core.metrics.Snapshot;
 import java.security.SecureRandom;

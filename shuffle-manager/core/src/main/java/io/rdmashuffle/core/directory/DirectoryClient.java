@@ -1,5 +1,6 @@
 package io.rdmashuffle.core.directory;
 
+import io.rdmashuffle.core.MalformedMessageException;
 import io.rdmashuffle.core.metrics.Snapshot;
 import java.io.IOException;
 import java.util.concurrent.CompletableFuture;

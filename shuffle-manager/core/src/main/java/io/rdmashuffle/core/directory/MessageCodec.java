@@ -6,6 +6,7 @@ import com.esotericsoftware.kryo.Serializer;
 import com.esotericsoftware.kryo.io.Input;
 import com.esotericsoftware.kryo.io.Output;
 import com.esotericsoftware.kryo.util.DefaultClassResolver;
+import io.rdmashuffle.core.MalformedMessageException;
 import io.rdmashuffle.core.connection.Owner;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;

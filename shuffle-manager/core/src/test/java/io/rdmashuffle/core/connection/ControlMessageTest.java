@@ -7,7 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import io.rdmashuffle.core.directory.MalformedMessageException;
+import io.rdmashuffle.core.MalformedMessageException;
 import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.HexFormat;

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.rdmashuffle.core.MalformedMessageException;
 import io.rdmashuffle.core.connection.Owner;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;

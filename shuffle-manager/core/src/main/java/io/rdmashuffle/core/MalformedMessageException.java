@@ -1,4 +1,4 @@
-package io.rdmashuffle.core.directory;
+package io.rdmashuffle.core;
 
 import java.io.IOException;
 
