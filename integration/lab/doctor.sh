@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The doctor on a kernel's RDMA stack, on hosts that lack one thing each. Part of bin/test lab; by hand, with another guest:
+# The doctor on a kernel's RDMA stack, on hosts that lack one thing each. bin/test doctor; by hand, with another guest:
 #   integration/lab/doctor.sh [--kernel 6.1|7] [--link rxe|siw]
 # Leaves a JUnit report and what the doctor said in integration/target/lab-doctor.
 set -u -o pipefail

@@ -44,13 +44,6 @@ trait FeatureSuite extends RealCluster {
   final class Shuffled(val rdd: RDD[(Int, Long)], expected: Seq[Row]) {
     val id: Int = rdd.dependencies.head.asInstanceOf[ShuffleDependency[_, _, _]].shuffleId
 
-    /** The pairs as read by one executor alone; needs spark.shuffle.reduceLocality.enabled=false. */
-    def readBy(sc: SparkContext, executorId: String): RDD[(Int, Long)] = {
-      val (host, _) = SparkInternals.addressOf(sc, executorId).get
-      val placed = sc.makeRDD(Seq.fill(rdd.getNumPartitions)((0, Seq(s"executor_${host}_$executorId"))))
-      rdd.zipPartitions(placed, preservesPartitioning = true)((pairs, _) => pairs)
-    }
-
     def assertRows(read: RDD[(Int, Long)] = rdd): Unit = assertSame(expected, FeatureSuite.rows(read))
   }
 
