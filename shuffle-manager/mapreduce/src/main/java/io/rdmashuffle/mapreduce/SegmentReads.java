@@ -1,7 +1,7 @@
 package io.rdmashuffle.mapreduce;
 
 import io.rdmashuffle.core.connection.Owner;
-import io.rdmashuffle.core.connection.ReadTask;
+import io.rdmashuffle.core.connection.SingleRead;
 import io.rdmashuffle.core.memory.Sink;
 import io.rdmashuffle.core.metrics.FallbackReason;
 import java.io.IOException;
@@ -83,7 +83,7 @@ final class SegmentReads implements AutoCloseable {
         Chunk chunk = window.peek();
         chunk.await(progress);
         window.poll();
-        windowBytes -= chunk.sink.capacityBytes();
+        windowBytes -= chunk.sink().capacityBytes();
         return chunk;
     }
 
@@ -109,19 +109,12 @@ final class SegmentReads implements AutoCloseable {
     }
 
     /** One READ into one sink. Its future holds the sink, whose reference passes to whoever takes it from there. */
-    private static final class Chunk implements ReadTask {
+    private static final class Chunk extends SingleRead {
 
-        private final Sink sink;
-        private final long remoteAddress;
-        private final int rkey;
-        private final int lengthBytes;
         private final CompletableFuture<Sink> done = new CompletableFuture<>();
 
         Chunk(Sink sink, long remoteAddress, int rkey, int lengthBytes) {
-            this.sink = sink;
-            this.remoteAddress = remoteAddress;
-            this.rkey = rkey;
-            this.lengthBytes = lengthBytes;
+            super(sink, remoteAddress, rkey, lengthBytes);
         }
 
         /** The connection ends every READ within its time-out, so this ends too. */
@@ -142,43 +135,13 @@ final class SegmentReads implements AutoCloseable {
         }
 
         @Override
-        public int size() {
-            return 1;
-        }
-
-        @Override
-        public long localAddress(int read) {
-            return sink.address();
-        }
-
-        @Override
-        public int lkey() {
-            return sink.lkey();
-        }
-
-        @Override
-        public long remoteAddress(int read) {
-            return remoteAddress;
-        }
-
-        @Override
-        public int rkey(int read) {
-            return rkey;
-        }
-
-        @Override
-        public int lengthBytes(int read) {
-            return lengthBytes;
-        }
-
-        @Override
         public void onDone() {
-            done.complete(sink);
+            done.complete(sink());
         }
 
         @Override
         public void onFailed(FallbackReason reason, String detail) {
-            sink.release();
+            sink().release();
             done.completeExceptionally(new ReadException(reason, detail));
         }
     }
@@ -228,9 +191,9 @@ final class SegmentReads implements AutoCloseable {
                 return false;
             }
             Chunk chunk = next();
-            sink = chunk.sink;
-            bytes = sink.view(0, chunk.lengthBytes);
-            remaining -= chunk.lengthBytes;
+            sink = chunk.sink();
+            bytes = sink.view(0, chunk.lengthBytes(0));
+            remaining -= chunk.lengthBytes(0);
             return true;
         }
     }

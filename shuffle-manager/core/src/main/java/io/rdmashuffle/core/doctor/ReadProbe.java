@@ -6,7 +6,7 @@ import io.rdmashuffle.core.connection.Control;
 import io.rdmashuffle.core.connection.EventLoop;
 import io.rdmashuffle.core.connection.LocalAddress;
 import io.rdmashuffle.core.connection.Owner;
-import io.rdmashuffle.core.connection.ReadTask;
+import io.rdmashuffle.core.connection.SingleRead;
 import io.rdmashuffle.core.memory.PinnedBudget;
 import io.rdmashuffle.core.memory.Sink;
 import io.rdmashuffle.core.memory.SinkPool;
@@ -154,35 +154,13 @@ final class ReadProbe implements AutoCloseable {
         }
     }
 
-    private record OneRead(Target target, Sink sink, CompletableFuture<Long> done) implements ReadTask {
-        @Override
-        public int size() {
-            return 1;
-        }
+    private static final class OneRead extends SingleRead {
 
-        @Override
-        public long localAddress(int read) {
-            return sink.address();
-        }
+        private final CompletableFuture<Long> done;
 
-        @Override
-        public int lkey() {
-            return sink.lkey();
-        }
-
-        @Override
-        public long remoteAddress(int read) {
-            return target.address;
-        }
-
-        @Override
-        public int rkey(int read) {
-            return target.rkey;
-        }
-
-        @Override
-        public int lengthBytes(int read) {
-            return BYTES;
+        OneRead(Target target, Sink sink, CompletableFuture<Long> done) {
+            super(sink, target.address, target.rkey, BYTES);
+            this.done = done;
         }
 
         @Override
