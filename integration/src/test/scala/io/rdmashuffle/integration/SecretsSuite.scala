@@ -67,12 +67,11 @@ class SecretsSuite extends RealCluster {
     val directory = field(field(SparkEnv.get.shuffleManager, "driverSide"), "directory").asInstanceOf[Directory]
     val secret = field(directory, "secret").asInstanceOf[Array[Byte]]
     val hex = HexFormat.of().formatHex(secret)
-    val outputs = MessageCodec
+    val table = MessageCodec
       .decode(directory.handle(MessageCodec.encode(new Message.Locate(0))))
       .asInstanceOf[Message.Locations]
-      .owners
-      .asScala
-      .flatMap(_.outputs.asScala)
+      .outputs
+    val outputs = table.rows.toArray.toSeq.map(table.location)
     assert(secret.length >= 16 && outputs.nonEmpty)
     val ofSecret = Seq(
       "the secret" -> new String(secret, ISO_8859_1),

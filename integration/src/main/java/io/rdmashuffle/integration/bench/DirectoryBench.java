@@ -65,6 +65,7 @@ public final class DirectoryBench {
         }
         long heapBytes = usedHeap() - heapBefore;
         byte[] question = MessageCodec.encode(new Message.Locate(SHUFFLE));
+        long encodeNanos = call(question);
         byte[] answer = directory.handle(question);
         long locateNanos = 0;
         for (int executor = 0; executor < executors; executor++) {
@@ -73,15 +74,22 @@ public final class DirectoryBench {
         long decodeStart = System.nanoTime();
         MessageCodec.decode(answer);
         long decodeNanos = System.nanoTime() - decodeStart;
+        long lossStart = System.nanoTime();
+        directory.removeExecutor("0");
+        long lossNanos = System.nanoTime() - lossStart;
+        longestCallNanos = Math.max(longestCallNanos, lossNanos);
 
         Map<String, Object> result = new LinkedHashMap<>();
         result.put("maps", maps);
         result.put("executors", executors);
         result.put("publishes_per_s", Math.round(maps / seconds(publishNanos)));
         result.put("driver_bytes_per_map", Math.round((double) heapBytes / maps));
+        result.put("kept_answer_bytes_per_map", (double) answer.length / maps);
         result.put("locate_bytes_per_executor", answer.length);
+        result.put("encode_answer_ms", encodeNanos / 1e6);
         result.put("locate_all_s", seconds(locateNanos));
         result.put("decode_on_executor_ms", decodeNanos / 1e6);
+        result.put("remove_executor_ms", lossNanos / 1e6);
         result.put("longest_call_ms", longestCallNanos / 1e6);
         result.put("machine", Machine.description());
         return result;

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.rdmashuffle.core.connection.Owner;
 import io.rdmashuffle.core.connection.Proofs;
+import io.rdmashuffle.core.directory.LocationTable;
 import io.rdmashuffle.core.directory.MapOutputLocation;
 import io.rdmashuffle.core.directory.Message;
 import io.rdmashuffle.core.directory.MessageCodec;
@@ -68,12 +69,9 @@ class AttackerTest {
         file = nodes.publish(node, 0, 11, 300_000);
         Message.Hello spy = new Message.Hello("spy", 5, null, "", "");
         secret = ((Message.Welcome) MessageCodec.decode(nodes.directory.handle(MessageCodec.encode(spy)))).secret();
-        Message.OwnedOutputs outputs = ((Message.Locations)
-                        MessageCodec.decode(nodes.directory.handle(MessageCodec.encode(new Message.Locate(0)))))
-                .owners()
-                .get(0);
-        owner = outputs.owner();
-        target = outputs.outputs().get(0);
+        LocationTable outputs = nodes.locations(0);
+        owner = outputs.owner(outputs.find(11));
+        target = outputs.location(outputs.find(11));
         assertReads();
     }
 

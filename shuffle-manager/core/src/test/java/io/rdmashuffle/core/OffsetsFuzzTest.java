@@ -2,6 +2,7 @@ package io.rdmashuffle.core;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import io.rdmashuffle.core.directory.LocationTable;
 import io.rdmashuffle.core.directory.MapOutputLocation;
 import io.rdmashuffle.core.directory.Message;
 import io.rdmashuffle.core.directory.MessageCodec;
@@ -81,14 +82,9 @@ class OffsetsFuzzTest {
         long[] lengths = new long[PARTITIONS];
         lengths[0] = file.length;
         owner.publisher().publish(0, mapId, data, lengths);
-        Message.OwnedOutputs owned = ((Message.Locations)
-                        MessageCodec.decode(nodes.directory.handle(MessageCodec.encode(new Message.Locate(0)))))
-                .owners()
-                .get(0);
-        MapOutputLocation location = owned.outputs().stream()
-                .filter(output -> output.mapId() == mapId)
-                .findFirst()
-                .orElseThrow();
+        LocationTable outputs = nodes.locations(0);
+        int row = outputs.find(mapId);
+        MapOutputLocation location = outputs.location(row);
         MapOutputLocation forged = new MapOutputLocation(
                 mapId,
                 location.placement(),
@@ -99,6 +95,6 @@ class OffsetsFuzzTest {
                 location.dataRkey(),
                 PARTITIONS);
         nodes.directory.handle(
-                MessageCodec.encode(new Message.Publish(0, owned.owner().incarnation(), forged)));
+                MessageCodec.encode(new Message.Publish(0, outputs.owner(row).incarnation(), forged)));
     }
 }

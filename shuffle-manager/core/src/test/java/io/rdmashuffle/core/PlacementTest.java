@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import io.rdmashuffle.core.directory.LocationTable;
 import io.rdmashuffle.core.directory.Placement;
 import io.rdmashuffle.core.metrics.Counter;
 import io.rdmashuffle.core.metrics.Counters;
@@ -55,12 +56,8 @@ class PlacementTest {
     }
 
     private Placement placementOf(int shuffleId, long mapId) throws Exception {
-        return nodes.locations(shuffleId).stream()
-                .flatMap(owned -> owned.outputs().stream())
-                .filter(location -> location.mapId() == mapId)
-                .findFirst()
-                .orElseThrow()
-                .placement();
+        LocationTable outputs = nodes.locations(shuffleId);
+        return outputs.location(outputs.find(mapId)).placement();
     }
 
     private void assertNothingLeft(RdmaNode owner, RdmaNode reader) {

@@ -10,6 +10,7 @@ import io.rdmashuffle.core.connection.Owner;
 import io.rdmashuffle.core.directory.Directory;
 import io.rdmashuffle.core.directory.DirectoryClient;
 import io.rdmashuffle.core.directory.DriverChannel;
+import io.rdmashuffle.core.directory.LocationTable;
 import io.rdmashuffle.core.directory.MapOutputLocation;
 import io.rdmashuffle.core.directory.Message;
 import io.rdmashuffle.core.directory.MessageCodec;
@@ -99,27 +100,27 @@ final class TestNodes implements AutoCloseable {
 
     /** Says in the directory that the published data files of a shuffle are shorter than they are. */
     void shorten(int shuffleId, long dataBytes) throws IOException {
-        for (Message.OwnedOutputs owned : locations(shuffleId)) {
-            for (MapOutputLocation location : owned.outputs()) {
-                MapOutputLocation shorter = new MapOutputLocation(
-                        location.mapId(),
-                        location.placement(),
-                        location.dataAddress(),
-                        location.dataRkey(),
-                        dataBytes,
-                        location.offsetsAddress(),
-                        location.offsetsRkey(),
-                        location.partitions());
-                directory.handle(MessageCodec.encode(
-                        new Message.Publish(shuffleId, owned.owner().incarnation(), shorter)));
-            }
+        LocationTable outputs = locations(shuffleId);
+        for (int row : outputs.rows().toArray()) {
+            MapOutputLocation location = outputs.location(row);
+            MapOutputLocation shorter = new MapOutputLocation(
+                    location.mapId(),
+                    location.placement(),
+                    location.dataAddress(),
+                    location.dataRkey(),
+                    dataBytes,
+                    location.offsetsAddress(),
+                    location.offsetsRkey(),
+                    location.partitions());
+            directory.handle(MessageCodec.encode(
+                    new Message.Publish(shuffleId, outputs.owner(row).incarnation(), shorter)));
         }
     }
 
     /** What the directory answers who asks for a shuffle. */
-    List<Message.OwnedOutputs> locations(int shuffleId) throws MalformedMessageException {
+    LocationTable locations(int shuffleId) throws MalformedMessageException {
         byte[] answer = directory.handle(MessageCodec.encode(new Message.Locate(shuffleId)));
-        return ((Message.Locations) MessageCodec.decode(answer)).owners();
+        return ((Message.Locations) MessageCodec.decode(answer)).outputs();
     }
 
     /** Scripts what softverbs does wrong from now on; the language is explained in softverbs' README. */

@@ -1,10 +1,9 @@
 package io.rdmashuffle.core.directory;
 
 import io.rdmashuffle.core.MalformedMessageException;
-import io.rdmashuffle.core.connection.Owner;
 import io.rdmashuffle.core.metrics.Snapshot;
+import java.lang.ref.SoftReference;
 import java.security.SecureRandom;
-import java.util.ArrayList;
 import java.util.BitSet;
 import java.util.Collection;
 import java.util.HashMap;
@@ -21,12 +20,13 @@ import java.util.Set;
 public final class Directory {
 
     private static final int SECRET_BYTES = 32;
+    private static final SoftReference<byte[]> NOT_ENCODED = new SoftReference<>(null);
 
-    /** Outputs of one shuffle by owner incarnation, and the encoded answer while it is true. */
+    /** The map outputs of one shuffle, and the encoded answer while it is true and memory is not short. */
     private static final class Shuffle {
-        final Map<Long, Map<Long, MapOutputLocation>> byOwner = new LinkedHashMap<>();
+        final LocationTable outputs = new LocationTable();
         final Set<Long> unpinned = new HashSet<>(); // owners
-        byte[] encoded;
+        SoftReference<byte[]> encoded = NOT_ENCODED;
     }
 
     private final byte[] secret = new byte[SECRET_BYTES];
@@ -68,8 +68,10 @@ public final class Directory {
                 .toList();
         lives.forEach(life -> reports.computeIfPresent(life, (incarnation, report) -> report.ended()));
         for (Shuffle shuffle : shuffles.values()) {
-            if (shuffle.byOwner.keySet().removeAll(lives)) {
-                shuffle.encoded = null;
+            for (long life : lives) {
+                if (shuffle.outputs.removeOwner(life)) {
+                    shuffle.encoded = NOT_ENCODED;
+                }
             }
         }
     }
@@ -87,8 +89,7 @@ public final class Directory {
     /** Map outputs that are published now, of all shuffles. */
     public synchronized int publishedOutputs() {
         return shuffles.values().stream()
-                .flatMap(shuffle -> shuffle.byOwner.values().stream())
-                .mapToInt(Map::size)
+                .mapToInt(shuffle -> shuffle.outputs.size())
                 .sum();
     }
 
@@ -125,18 +126,14 @@ public final class Directory {
         MapOutputLocation location = shuffle.unpinned.contains(publish.incarnation())
                 ? publish.location().staged()
                 : publish.location();
-        shuffle.byOwner
-                .computeIfAbsent(publish.incarnation(), id -> new LinkedHashMap<>())
-                .put(location.mapId(), location);
-        shuffle.encoded = null;
-        return true;
+        shuffle.encoded = NOT_ENCODED;
+        return shuffle.outputs.put(hello.owner(), location);
     }
 
     private void withdraw(Message.Withdraw withdraw) {
         Shuffle shuffle = shuffles.get(withdraw.shuffleId());
-        Map<Long, MapOutputLocation> outputs = shuffle == null ? null : shuffle.byOwner.get(withdraw.incarnation());
-        if (outputs != null && outputs.remove(withdraw.mapId()) != null) {
-            shuffle.encoded = null;
+        if (shuffle != null && shuffle.outputs.remove(withdraw.mapId(), withdraw.incarnation())) {
+            shuffle.encoded = NOT_ENCODED;
         }
     }
 
@@ -146,20 +143,20 @@ public final class Directory {
         }
         Shuffle shuffle = shuffles.computeIfAbsent(unpin.shuffleId(), id -> new Shuffle());
         shuffle.unpinned.add(unpin.incarnation());
-        shuffle.byOwner.getOrDefault(unpin.incarnation(), Map.of()).replaceAll((mapId, location) -> location.staged());
-        shuffle.encoded = null;
+        shuffle.outputs.stage(unpin.incarnation());
+        shuffle.encoded = NOT_ENCODED;
     }
 
     private synchronized byte[] locate(int shuffleId) {
-        Shuffle shuffle = shuffles.computeIfAbsent(shuffleId, id -> new Shuffle());
-        if (shuffle.encoded == null) {
-            List<Message.OwnedOutputs> owned = new ArrayList<>();
-            shuffle.byOwner.forEach((incarnation, outputs) -> {
-                Owner owner = executors.get(incarnation).owner();
-                owned.add(new Message.OwnedOutputs(owner, List.copyOf(outputs.values())));
-            });
-            shuffle.encoded = MessageCodec.encode(new Message.Locations(owned));
+        Shuffle shuffle = shuffles.get(shuffleId);
+        if (shuffle == null) {
+            return MessageCodec.encode(new Message.Locations(new LocationTable()));
         }
-        return shuffle.encoded;
+        byte[] encoded = shuffle.encoded.get();
+        if (encoded == null) {
+            encoded = MessageCodec.encode(new Message.Locations(shuffle.outputs));
+            shuffle.encoded = new SoftReference<>(encoded);
+        }
+        return encoded;
     }
 }

@@ -1,6 +1,7 @@
 package io.rdmashuffle.core.directory;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -18,7 +19,9 @@ public final class LocationCache {
 
     /** One shuffle's table. */
     private static final class Table {
-        Map<Long, PublishedOutput> outputs = Map.of();
+        LocationTable outputs = new LocationTable();
+        /** By row; null until somebody reads the map output. */
+        PublishedOutput[] seen = {};
         /** Map outputs that an answer did not hold though they were committed by then: they never will be published. */
         final Set<Long> absent = new HashSet<>();
 
@@ -27,6 +30,34 @@ public final class LocationCache {
 
         List<Consumer<Throwable>> waiting;
         boolean fetched;
+
+        PublishedOutput find(long mapId) {
+            int row = outputs.find(mapId);
+            if (row >= 0 && seen[row] == null) {
+                seen[row] = new PublishedOutput(outputs, row);
+            }
+            return row < 0 ? null : seen[row];
+        }
+
+        /** Takes an answer's outputs; what is known of those that stayed as they were stays known. */
+        void replace(LocationTable answer) {
+            PublishedOutput[] known = seen;
+            outputs = answer;
+            seen = new PublishedOutput[answer.size()];
+            for (PublishedOutput output : known) {
+                int row = output == null ? -1 : answer.find(output.mapId());
+                if (row >= 0 && output.isSameAs(answer, row)) {
+                    output.move(answer, row);
+                    seen[row] = output;
+                }
+            }
+        }
+
+        long keptBytes() {
+            return Arrays.stream(seen)
+                    .mapToLong(output -> output == null || output.offsets() == null ? 0 : 8L * output.offsets().length)
+                    .sum();
+        }
     }
 
     private final Function<Integer, CompletableFuture<Message.Locations>> source;
@@ -48,7 +79,7 @@ public final class LocationCache {
     /** The entry of a map output, or null when the table as it is does not hold it. */
     public PublishedOutput find(int shuffleId, long mapId) {
         Table table = tables.get(shuffleId);
-        return table == null ? null : table.outputs.get(mapId);
+        return table == null ? null : table.find(mapId);
     }
 
     /** Whether asking the directory again could bring an entry for this committed map output. */
@@ -81,10 +112,12 @@ public final class LocationCache {
         return true;
     }
 
-    /** Keeps the offsets of a map output if there is room. */
-    public void keepOffsets(PublishedOutput output, long[] offsets) {
+    /** Keeps the offsets of a map output if there is room and the shuffle's table still holds it. */
+    public void keepOffsets(int shuffleId, PublishedOutput output, long[] offsets) {
         long bytes = 8L * offsets.length;
-        if (output.offsets() == null && offsetsBytes + bytes <= maxOffsetsBytes) {
+        if (output.offsets() == null
+                && offsetsBytes + bytes <= maxOffsetsBytes
+                && output == find(shuffleId, output.mapId())) {
             offsetsBytes += bytes;
             output.setOffsets(offsets);
         }
@@ -95,7 +128,7 @@ public final class LocationCache {
         Table table = tables.get(shuffleId);
         if (table != null) { // else the directory, when asked, knows already
             table.unpinned.add(ownerIncarnation);
-            table.outputs.values().forEach(output -> unpin(table, output));
+            table.outputs.stage(ownerIncarnation);
         }
     }
 
@@ -103,47 +136,21 @@ public final class LocationCache {
     public void forget(int shuffleId) {
         Table table = tables.remove(shuffleId);
         if (table != null) {
-            offsetsBytes -= keptBytes(table);
+            offsetsBytes -= table.keptBytes();
         }
     }
 
     private void answered(Table table, Message.Locations answer, Throwable error) {
         if (error == null) {
-            offsetsBytes -= keptBytes(table);
-            table.outputs = index(answer, table.outputs);
-            table.outputs.values().forEach(output -> unpin(table, output));
-            offsetsBytes += keptBytes(table);
-            table.absent.removeAll(table.outputs.keySet());
+            offsetsBytes -= table.keptBytes();
+            table.replace(answer.outputs());
+            table.unpinned.forEach(table.outputs::stage);
+            offsetsBytes += table.keptBytes();
+            table.absent.removeIf(mapId -> table.outputs.find(mapId) >= 0);
             table.fetched = true;
         }
         List<Consumer<Throwable>> waiting = table.waiting;
         table.waiting = null;
         waiting.forEach(waiter -> waiter.accept(error));
-    }
-
-    private static Map<Long, PublishedOutput> index(Message.Locations answer, Map<Long, PublishedOutput> known) {
-        Map<Long, PublishedOutput> outputs = new HashMap<>();
-        for (Message.OwnedOutputs owned : answer.owners()) {
-            for (MapOutputLocation location : owned.outputs()) {
-                PublishedOutput before = known.get(location.mapId());
-                boolean same = before != null
-                        && before.location().equals(location)
-                        && before.owner().equals(owned.owner());
-                outputs.put(location.mapId(), same ? before : new PublishedOutput(owned.owner(), location));
-            }
-        }
-        return outputs;
-    }
-
-    private static void unpin(Table table, PublishedOutput output) {
-        if (table.unpinned.contains(output.owner().incarnation())) {
-            output.unpin();
-        }
-    }
-
-    private static long keptBytes(Table table) {
-        return table.outputs.values().stream()
-                .mapToLong(output -> output.offsets() == null ? 0 : 8L * output.offsets().length)
-                .sum();
     }
 }

@@ -1,7 +1,6 @@
 package io.rdmashuffle.core.directory;
 
 import io.rdmashuffle.core.connection.Owner;
-import java.util.List;
 
 /** What executors and the driver's directory say to each other. Encoded by {@link MessageCodec}; keys and secrets never in toString. */
 public sealed interface Message {
@@ -40,11 +39,8 @@ public sealed interface Message {
     /** Where are the map outputs of a shuffle? Answered by {@link Locations}. */
     record Locate(int shuffleId) implements Message {}
 
-    /** All published map outputs of a shuffle, by owner. */
-    record Locations(List<OwnedOutputs> owners) implements Message {}
-
-    /** What one owner has published of a shuffle. */
-    record OwnedOutputs(Owner owner, List<MapOutputLocation> outputs) {}
+    /** All published map outputs of a shuffle. */
+    record Locations(LocationTable outputs) implements Message {}
 
     /** The counters of an executor since its start, as {@link io.rdmashuffle.core.metrics.Snapshot}. Not answered. */
     record Report(long incarnation, long[] counters) implements Message {}

@@ -11,7 +11,6 @@ import io.rdmashuffle.core.connection.Owner;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.function.BiConsumer;
 import java.util.function.Function;
@@ -152,30 +151,29 @@ public final class MessageCodec {
     }
 
     private static void writeLocations(Output out, Message.Locations locations) {
-        out.writeInt(locations.owners().size(), true);
-        for (Message.OwnedOutputs owned : locations.owners()) {
-            writeOwner(out, owned.owner());
-            out.writeInt(owned.outputs().size(), true);
-            // one shuffle, one number of partitions
-            out.writeInt(owned.outputs().isEmpty() ? 0 : owned.outputs().get(0).partitions(), true);
-            owned.outputs().forEach(location -> writeLocation(out, location));
-        }
+        LocationTable outputs = locations.outputs();
+        out.writeInt(outputs.owners().size(), true);
+        outputs.owners().forEach(owner -> writeOwner(out, owner));
+        out.writeInt(outputs.size(), true);
+        out.writeInt(outputs.partitions(), true); // one shuffle, one number of partitions
+        outputs.rows().forEach(row -> {
+            out.writeInt(outputs.ownerIndex(row), true);
+            writeLocation(out, outputs.location(row));
+        });
     }
 
     private static Message.Locations readLocations(Input in) {
-        int owners = in.readInt(true);
-        List<Message.OwnedOutputs> list = new ArrayList<>();
-        for (int i = 0; i < owners; i++) {
-            Owner owner = readOwner(in);
-            int count = in.readInt(true);
-            int partitions = in.readInt(true);
-            List<MapOutputLocation> outputs = new ArrayList<>();
-            for (int j = 0; j < count; j++) {
-                outputs.add(readLocation(in, partitions));
-            }
-            list.add(new Message.OwnedOutputs(owner, outputs));
+        Owner[] owners = new Owner[checkedCount(in, in.readInt(true))];
+        for (int i = 0; i < owners.length; i++) {
+            owners[i] = readOwner(in);
         }
-        return new Message.Locations(list);
+        int count = in.readInt(true);
+        int partitions = in.readInt(true);
+        LocationTable outputs = new LocationTable();
+        for (int i = 0; i < count; i++) {
+            outputs.put(owners[in.readInt(true)], readLocation(in, partitions));
+        }
+        return new Message.Locations(outputs);
     }
 
     private static void writeReport(Output out, Message.Report report) {

@@ -2,7 +2,6 @@ package io.rdmashuffle.core.read;
 
 import io.rdmashuffle.core.connection.Owner;
 import io.rdmashuffle.core.connection.ReadTask.StagedOutputs;
-import io.rdmashuffle.core.directory.MapOutputLocation;
 import io.rdmashuffle.core.directory.Placement;
 import io.rdmashuffle.core.directory.PublishedOutput;
 import io.rdmashuffle.core.memory.Sink;
@@ -75,7 +74,7 @@ class Fetch {
         return output != null
                 && output.owner().executorId().equals(request.executorId())
                 && (owner == null || owner.incarnation() == output.owner().incarnation())
-                && request.endPartitions()[block] <= output.location().partitions();
+                && request.endPartitions()[block] <= output.partitions();
     }
 
     private void onLocations(Throwable error) {
@@ -108,7 +107,7 @@ class Fetch {
     }
 
     final boolean isStaged(int block) {
-        return outputs[block].location().placement() == Placement.STAGED;
+        return outputs[block].placement() == Placement.STAGED;
     }
 
     /** Extents of blocks that are all staged, or all are not. */
@@ -118,9 +117,8 @@ class Fetch {
 
     /** Adds bytes of a block from an offset into its data file on. */
     final void addExtent(Extents extents, int block, long offset, int lengthBytes) {
-        MapOutputLocation location = outputs[block].location();
         if (extents.stagedOutputs() == null) {
-            extents.add(location.dataAddress() + offset, location.dataRkey(), lengthBytes);
+            extents.add(outputs[block].dataAddress() + offset, outputs[block].dataRkey(), lengthBytes);
         } else {
             extents.add(offset, block, lengthBytes);
         }
@@ -147,7 +145,7 @@ class Fetch {
     /** The block ended well, as its last receiver says. */
     final void markDelivered(int block, long lengthBytes) {
         open.clear(block);
-        reader.countBlock(outputs[block].location().placement(), lengthBytes);
+        reader.countBlock(outputs[block].placement(), lengthBytes);
     }
 
     final void deliver(int block, Sink sink, long offset, int lengthBytes) {

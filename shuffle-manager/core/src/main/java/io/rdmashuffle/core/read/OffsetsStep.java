@@ -1,7 +1,6 @@
 package io.rdmashuffle.core.read;
 
 import io.rdmashuffle.core.connection.Owner;
-import io.rdmashuffle.core.directory.MapOutputLocation;
 import io.rdmashuffle.core.directory.PublishedOutput;
 import io.rdmashuffle.core.memory.OffsetsRegion;
 import io.rdmashuffle.core.memory.Sink;
@@ -29,7 +28,7 @@ final class OffsetsStep implements PlannedReads.Outcome {
     private record Run(PublishedOutput output, int first, int last, BitSet blocks) {
 
         long address() {
-            return output.location().offsetsAddress() + 8L * first;
+            return output.offsetsAddress() + 8L * first;
         }
 
         int bytes() {
@@ -58,7 +57,7 @@ final class OffsetsStep implements PlannedReads.Outcome {
         blocks.stream().forEach(block -> (outputs[block].offsets() != null ? known : unknown).set(block));
         runs = runsOf(unknown);
         Extents extents = new Extents(runs.size());
-        runs.forEach(run -> extents.add(run.address(), run.output.location().offsetsRkey(), run.bytes()));
+        runs.forEach(run -> extents.add(run.address(), run.output.offsetsRkey(), run.bytes()));
         reader.plan(extents).forEach(plan -> reader.read(owner, plan, this));
         readBlocks(known, block -> outputs[block].offsets(), 0);
     }
@@ -70,8 +69,8 @@ final class OffsetsStep implements PlannedReads.Outcome {
         for (Run run : runs.subList(plan.firstExtent, plan.firstExtent + plan.extents)) {
             long[] offsets = parse(sink.view(at, run.bytes()));
             at += run.bytes();
-            if (offsets.length == run.output.location().partitions() + 1) {
-                reader.locations().keepOffsets(run.output, offsets);
+            if (offsets.length == run.output.partitions() + 1) {
+                reader.locations().keepOffsets(request.shuffleId(), run.output, offsets);
             }
             if (run.output.offsets() != null) {
                 whole.or(run.blocks);
@@ -95,7 +94,7 @@ final class OffsetsStep implements PlannedReads.Outcome {
         List<Run> found = new ArrayList<>();
         blocks.stream().forEach(block -> {
             PublishedOutput output = outputs[block];
-            int partitions = output.location().partitions();
+            int partitions = output.partitions();
             boolean whole = OffsetsRegion.rowBytes(partitions) <= WHOLE_ROW_BYTES;
             Run run = whole ? wholeRows.get(request.mapIds()[block]) : null;
             if (run == null) {
@@ -127,7 +126,7 @@ final class OffsetsStep implements PlannedReads.Outcome {
             long[] row = offsets.of(block);
             long start = row[request.startPartitions()[block] - firstPartition];
             long end = row[request.endPartitions()[block] - firstPartition];
-            if (isSound(outputs[block].location(), start, end)) {
+            if (isSound(outputs[block], start, end)) {
                 good[count] = block;
                 starts[count] = start;
                 ends[count++] = end;
@@ -142,8 +141,8 @@ final class OffsetsStep implements PlannedReads.Outcome {
         }
     }
 
-    private static boolean isSound(MapOutputLocation location, long start, long end) {
-        return 0 <= start && start <= end && end <= location.dataBytes();
+    private static boolean isSound(PublishedOutput output, long start, long end) {
+        return 0 <= start && start <= end && end <= output.dataBytes();
     }
 
     private static long[] parse(ByteBuffer bytes) {

@@ -37,8 +37,12 @@ class DirectoryTest {
         return ((Message.Ack) ask(new Message.Publish(shuffleId, incarnation, location))).accepted();
     }
 
-    private List<Message.OwnedOutputs> locate(int shuffleId) throws MalformedMessageException {
-        return ((Message.Locations) ask(new Message.Locate(shuffleId))).owners();
+    private LocationTable locate(int shuffleId) throws MalformedMessageException {
+        return ((Message.Locations) ask(new Message.Locate(shuffleId))).outputs();
+    }
+
+    private static String ownerOf(LocationTable outputs, long mapId) {
+        return outputs.owner(outputs.find(mapId)).executorId();
     }
 
     @Test
@@ -49,10 +53,10 @@ class DirectoryTest {
         assertTrue(publish(0, 200, 8));
         assertTrue(publish(1, 200, 9));
         assertEquals(2, locate(0).size());
-        assertEquals("1", locate(0).get(0).owner().executorId());
-        assertEquals(7, locate(0).get(0).outputs().get(0).mapId());
+        assertEquals("1", ownerOf(locate(0), 7));
+        assertEquals("2", ownerOf(locate(0), 8));
         assertEquals(3, directory.publishedOutputs());
-        assertTrue(locate(99).isEmpty());
+        assertEquals(0, locate(99).size());
     }
 
     @Test
@@ -67,7 +71,7 @@ class DirectoryTest {
         hello("1", 100);
         publish(0, 100, 7);
         directory.removeShuffle(0);
-        assertTrue(locate(0).isEmpty());
+        assertEquals(0, locate(0).size());
         assertFalse(publish(0, 100, 8), "a late task of a removed shuffle");
         assertEquals(0, directory.publishedOutputs());
     }
@@ -85,7 +89,7 @@ class DirectoryTest {
         assertEquals(9, directory.reports().get(100L).get(Gauge.REGISTERED_BYTES));
         directory.removeExecutor("1");
         assertEquals(1, locate(0).size());
-        assertEquals("2", locate(0).get(0).owner().executorId());
+        assertEquals("2", ownerOf(locate(0), 8));
         assertEquals(5, directory.reports().get(100L).get(Counter.RDMA_BYTES));
         assertEquals(0, directory.reports().get(100L).get(Gauge.REGISTERED_BYTES), "it has nothing any more");
     }
@@ -95,7 +99,30 @@ class DirectoryTest {
         hello("1", 100);
         publish(0, 100, 7);
         ask(new Message.Withdraw(0, 100, 7));
-        assertTrue(locate(0).get(0).outputs().isEmpty());
+        assertEquals(0, locate(0).size());
+    }
+
+    @Test
+    void only_its_owner_withdraws_an_output() throws Exception {
+        hello("1", 100);
+        hello("2", 200);
+        publish(0, 100, 7);
+        ask(new Message.Withdraw(0, 200, 7));
+        assertEquals("1", ownerOf(locate(0), 7));
+    }
+
+    @Test
+    void what_an_owner_published_before_and_after_it_unpinned_a_shuffle_is_staged() throws Exception {
+        hello("1", 100);
+        hello("2", 200);
+        publish(0, 100, 7);
+        publish(0, 200, 8);
+        ask(new Message.Unpin(0, 100));
+        publish(0, 100, 9);
+        LocationTable outputs = locate(0);
+        assertEquals(Placement.STAGED, outputs.placement(outputs.find(7)));
+        assertEquals(Placement.STAGED, outputs.placement(outputs.find(9)));
+        assertEquals(Placement.DIRECT, outputs.placement(outputs.find(8)));
     }
 
     @Test
@@ -106,7 +133,7 @@ class DirectoryTest {
         byte[] first = directory.handle(question);
         assertSame(first, directory.handle(question));
         publish(0, 100, 8);
-        assertEquals(2, locate(0).get(0).outputs().size());
+        assertEquals(2, locate(0).size());
     }
 
     @Test
