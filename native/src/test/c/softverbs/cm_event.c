@@ -60,6 +60,8 @@ static void post(struct sv_id *owner, struct sv_cm_event *event) {
         free(event);
         return;
     }
+    if (fault.action == SV_EVENT && event->cm.event != RDMA_CM_EVENT_CONNECT_REQUEST)
+        event->cm.event = (enum rdma_cm_event_type)fault.value;
     if (fault.action == SV_DELAY) sv_cm_hold_events(owner, fault.value);
     if (owner->hold.armed)
         TAILQ_INSERT_TAIL(&owner->held, &event->event, link);

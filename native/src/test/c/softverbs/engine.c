@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <sys/socket.h>
 
-#include "softverbs.h"
+#include "cm.h"
 
 enum {
     BATCH_WRS = 128,
@@ -152,6 +152,10 @@ static bool fault_lets_pass(struct sv_qp *qp, struct sv_wqe *wqe) {
             return false;
         case SV_DISCONNECT:
             shutdown(qp->link->source.fd, SHUT_RDWR);
+            qp->wait = SV_WAIT_STALL;
+            return false;
+        case SV_EVENT:
+            sv_cm_event(qp->link->owner, (enum rdma_cm_event_type)wqe->fault.value, 0);
             qp->wait = SV_WAIT_STALL;
             return false;
         case SV_STALL:

@@ -16,7 +16,7 @@ enum {
     DEVICE = 1 << SV_PORT_DOWN | 1 << SV_PORT_UP | 1 << SV_DEVICE_FATAL,
     CALL = DEVICE | 1 << SV_ERRNO | 1 << SV_DELAY,
     WORK = DEVICE | 1 << SV_STATUS | 1 << SV_DROP | 1 << SV_DELAY | 1 << SV_STALL |
-           1 << SV_KILL_QP | 1 << SV_DISCONNECT,
+           1 << SV_KILL_QP | 1 << SV_DISCONNECT | 1 << SV_EVENT,
     STEP = CALL | 1 << SV_ERROR | 1 << SV_DROP,
 };
 
@@ -42,7 +42,7 @@ static const struct op {
     {"resolve_route", SV_OP_RESOLVE_ROUTE, STEP},
     {"connect", SV_OP_CONNECT, STEP | 1 << SV_REJECT},
     {"accept", SV_OP_ACCEPT, STEP},
-    {"cm_event", SV_OP_CM_EVENT, DEVICE | 1 << SV_DROP | 1 << SV_DELAY},
+    {"cm_event", SV_OP_CM_EVENT, DEVICE | 1 << SV_DROP | 1 << SV_DELAY | 1 << SV_EVENT},
 };
 
 static const struct name triggers[] = {
@@ -104,6 +104,25 @@ static const struct name statuses[] = {
     {NULL, 0},
 };
 
+static const struct name events[] = {
+    {"ADDR_RESOLVED", RDMA_CM_EVENT_ADDR_RESOLVED},
+    {"ADDR_ERROR", RDMA_CM_EVENT_ADDR_ERROR},
+    {"ROUTE_RESOLVED", RDMA_CM_EVENT_ROUTE_RESOLVED},
+    {"ROUTE_ERROR", RDMA_CM_EVENT_ROUTE_ERROR},
+    {"CONNECT_RESPONSE", RDMA_CM_EVENT_CONNECT_RESPONSE},
+    {"CONNECT_ERROR", RDMA_CM_EVENT_CONNECT_ERROR},
+    {"UNREACHABLE", RDMA_CM_EVENT_UNREACHABLE},
+    {"REJECTED", RDMA_CM_EVENT_REJECTED},
+    {"ESTABLISHED", RDMA_CM_EVENT_ESTABLISHED},
+    {"DISCONNECTED", RDMA_CM_EVENT_DISCONNECTED},
+    {"DEVICE_REMOVAL", RDMA_CM_EVENT_DEVICE_REMOVAL},
+    {"MULTICAST_JOIN", RDMA_CM_EVENT_MULTICAST_JOIN},
+    {"MULTICAST_ERROR", RDMA_CM_EVENT_MULTICAST_ERROR},
+    {"ADDR_CHANGE", RDMA_CM_EVENT_ADDR_CHANGE},
+    {"TIMEWAIT_EXIT", RDMA_CM_EVENT_TIMEWAIT_EXIT},
+    {NULL, 0},
+};
+
 static const struct name *find(const struct name *table, const char *text) {
     for (; table->name; table++) {
         if (!strcmp(table->name, text)) return table;
@@ -145,6 +164,12 @@ static bool parse_action(const char *word, struct sv_fault *fault) {
         fault->value = name->value;
         return true;
     }
+    if ((value = value_of(word, "event"))) {
+        fault->action = SV_EVENT;
+        if (!(name = find(events, value))) return false;
+        fault->value = name->value;
+        return true;
+    }
     if ((value = value_of(word, "delay"))) {
         fault->action = SV_DELAY;
         if (!parse_number(value, &ms)) return false;
@@ -173,6 +198,15 @@ static bool is_this_process(const char *text) {
     return strstr(line, text);
 }
 
+/* Mixed as in splitmix64: a small state would make xorshift begin with 0, and each rule hit at
+ * once. */
+static uint64_t first_state(double seed) {
+    uint64_t state = ((uint64_t)seed + 1) * 0x9E3779B97F4A7C15;
+    state = (state ^ state >> 30) * 0xBF58476D1CE4E5B9;
+    state = (state ^ state >> 27) * 0x94D049BB133111EB;
+    return (state ^ state >> 31) | 1;
+}
+
 /* The words of a rule in their order; false where one is not understood. */
 static bool parse_rule(char *text, struct sv_rule *rule, bool *here) {
     char *save = NULL;
@@ -198,7 +232,7 @@ static bool parse_rule(char *text, struct sv_rule *rule, bool *here) {
             if (!(word = strtok_r(NULL, " \t\r", &save))) return false;
         }
     }
-    rule->seed = (uint64_t)seed * 2 + 1;
+    rule->seed = first_state(seed);
     return parse_action(word, &rule->fault) && op->actions & 1u << rule->fault.action &&
            !strtok_r(NULL, " \t\r", &save);
 }

@@ -178,6 +178,7 @@ enum sv_action {
     SV_STALL,
     SV_KILL_QP,
     SV_DISCONNECT,
+    SV_EVENT,
     SV_PORT_DOWN,
     SV_PORT_UP,
     SV_DEVICE_FATAL,
@@ -185,7 +186,7 @@ enum sv_action {
 
 struct sv_fault {
     enum sv_action action;
-    int value; /* errno, work completion status or milliseconds */
+    int value; /* errno, work completion status, milliseconds or connection event */
 };
 
 enum sv_trigger { SV_ALWAYS, SV_WHEN, SV_EVERY, SV_AFTER, SV_PROB };

@@ -107,6 +107,18 @@ static void connection_breaks(void) {
     close_both(&reader, &owner);
 }
 
+static void event_comes_in_between(void) {
+    struct owner owner;
+    struct reader reader;
+    struct ibv_wc wc;
+    struct read read = {.length = 8};
+    open_with("read when 1 event=ADDR_CHANGE", &reader, &owner);
+    CHECK(reader_post(&reader, &owner, &read, 1) == 0);
+    CHECK(take_event(reader.channel, SOON_MS) == RDMA_CM_EVENT_ADDR_CHANGE);
+    CHECK(reader_poll(&reader, &wc, 1, 100) == 0);
+    close_both(&reader, &owner);
+}
+
 static void queue_pair_dies(void) {
     struct owner owner;
     struct reader reader;
@@ -217,19 +229,32 @@ static int outcomes_of(const char *script) {
     return mask;
 }
 
-/* The first process that opens the library decides which script is loaded: one run each. */
-static void chance_is_repeatable(void) {
-    int status[2];
-    for (int i = 0; i < 2; i++) {
-        fflush(stdout);
-        pid_t pid = fork();
-        if (pid == 0) {
-            int mask = outcomes_of("read prob 0.5 seed 7 corrupt");
-            _exit(test_failures ? 0 : (mask ^ mask >> 8) & 0xff);
-        }
-        waitpid(pid, &status[i], 0);
+/* In a process of its own, as the first that opens the library decides which script is loaded. */
+static int low_outcomes_of(const char *script) {
+    int status;
+    fflush(stdout);
+    pid_t pid = fork();
+    if (pid == 0) {
+        int mask = outcomes_of(script);
+        _exit(test_failures ? 0 : mask & 0xff);
     }
-    CHECK(status[0] == status[1] && WEXITSTATUS(status[0]) != 0);
+    waitpid(pid, &status, 0);
+    return WEXITSTATUS(status);
+}
+
+static void chance_is_repeatable(void) {
+    int outcomes = low_outcomes_of("read prob 0.5 seed 7 corrupt");
+    CHECK(outcomes != 0 && outcomes == low_outcomes_of("read prob 0.5 seed 7 corrupt"));
+}
+
+static void chance_does_not_begin_with_a_hit(void) {
+    int first = 1;
+    for (int seed = 1; seed <= 4; seed++) {
+        char script[64];
+        snprintf(script, sizeof(script), "read prob 0.3 seed %d corrupt", seed);
+        first &= low_outcomes_of(script);
+    }
+    CHECK(first == 0);
 }
 
 static void bad_script_ends_the_process(const char *script) {
@@ -250,6 +275,7 @@ static void bad_scripts(void) {
     bad_script_ends_the_process("read sometimes corrupt");
     bad_script_ends_the_process("reed corrupt");
     bad_script_ends_the_process("read when corrupt");
+    bad_script_ends_the_process("read event=CORRUPT");
     bad_script_ends_the_process("read corrupt twice");
     bad_script_ends_the_process("reg_mr drop"); /* no sense */
     bad_script_ends_the_process("reg_mr errno=ENOTHING");
@@ -263,6 +289,7 @@ const struct test fault_tests[] = {
     {"byte_is_flipped", byte_is_flipped},
     {"stalls_until_disconnect", stalls_until_disconnect},
     {"connection_breaks", connection_breaks},
+    {"event_comes_in_between", event_comes_in_between},
     {"queue_pair_dies", queue_pair_dies},
     {"script_file_is_followed", script_file_is_followed},
     {"connect_is_refused", connect_is_refused},
@@ -272,6 +299,7 @@ const struct test fault_tests[] = {
     {"rules_are_for_one_process", rules_are_for_one_process},
     {"role_is_matched", role_is_matched},
     {"chance_is_repeatable", chance_is_repeatable},
+    {"chance_does_not_begin_with_a_hit", chance_does_not_begin_with_a_hit},
     {"bad_scripts", bad_scripts},
     {NULL, NULL},
 };

@@ -5,6 +5,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
+import java.util.stream.Stream;
 
 /**
  * The fault table of docs/failure-model.md. A row is a step of a walk, a way in which it fails, and what must come of it; it is
@@ -19,6 +20,8 @@ record FaultTable(
 
     private static final String HEADER = "| step | failure | script | scope | action | outcome | test |";
 
+    private static final String EVENTS = "event=";
+
     /** The project's root, wherever below it the tests run. */
     static final Path ROOT = root();
 
@@ -30,6 +33,14 @@ record FaultTable(
                 .takeWhile(line -> line.startsWith("|"))
                 .map(FaultTable::parse)
                 .toList();
+    }
+
+    /** One, or one for each event where it names several ({@code event=A,B}). */
+    Stream<String> scripts() {
+        int events = script.indexOf(EVENTS) + EVENTS.length();
+        return script.contains(EVENTS)
+                ? Arrays.stream(script.substring(events).split(",")).map(event -> script.substring(0, events) + event)
+                : Stream.of(script);
     }
 
     boolean isScripted() {

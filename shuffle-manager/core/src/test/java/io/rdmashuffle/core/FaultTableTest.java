@@ -58,8 +58,9 @@ class FaultTableTest {
     Stream<DynamicTest> a_scripted_fault_costs_only_what_its_row_says() throws IOException {
         return FaultTable.rows().stream()
                 .filter(FaultTable::isScripted)
-                .map(row -> DynamicTest.dynamicTest(
-                        row.step() + ": " + row.failure() + " (" + row.script() + ")", () -> actOut(row)));
+                .flatMap(row -> row.scripts()
+                        .map(script -> DynamicTest.dynamicTest(
+                                row.step() + ": " + row.failure() + " (" + script + ")", () -> actOut(row, script))));
     }
 
     @TestFactory
@@ -86,31 +87,31 @@ class FaultTableTest {
         }
     }
 
-    private void actOut(FaultTable row) throws Exception {
+    private void actOut(FaultTable row, String script) throws Exception {
         TestNodes.inject("now port_up");
         Resources before = Resources.now();
         try (TestNodes nodes = new TestNodes(Files.createTempDirectory(folder, "row"))) {
             switch (row.step()) {
-                case "open" -> open(row, nodes);
-                case "register" -> publish(row, nodes);
-                default -> read(row, nodes);
+                case "open" -> open(row, script, nodes);
+                case "register" -> publish(row, script, nodes);
+                default -> read(row, script, nodes);
             }
         }
         await().atMost(DEADLINE).untilAsserted(() -> assertEquals(before, Resources.now(), "left over after closing"));
     }
 
-    private static void open(FaultTable row, TestNodes nodes) throws Exception {
-        TestNodes.inject(row.script());
+    private static void open(FaultTable row, String script, TestNodes nodes) throws Exception {
+        TestNodes.inject(script);
         assertTrue(row.mayEnd(FallbackReason.UNAVAILABLE), row::toString);
         assertThrows(RdmaUnavailableException.class, () -> nodes.open("1", new Counters()));
         TestNodes.clearFaults();
         nodes.publish(nodes.open("1", new Counters()), 0, 11, 10);
     }
 
-    private static void publish(FaultTable row, TestNodes nodes) throws Exception {
+    private static void publish(FaultTable row, String script, TestNodes nodes) throws Exception {
         RdmaNode owner = nodes.open("1", new Counters());
         Resources idle = Resources.now();
-        TestNodes.inject(row.script());
+        TestNodes.inject(script);
         String outcome = "none";
         try {
             nodes.publish(owner, 0, 11, 10);
@@ -125,7 +126,7 @@ class FaultTableTest {
     }
 
     /** Two outputs are fetched in spite of the fault, and once more when it is gone. */
-    private static void read(FaultTable row, TestNodes nodes) throws Exception {
+    private static void read(FaultTable row, String script, TestNodes nodes) throws Exception {
         RdmaNode owner = nodes.open("1", new Counters());
         Counters counters = new Counters();
         RdmaNode reader = nodes.open("2", counters, IMPATIENT);
@@ -137,7 +138,7 @@ class FaultTableTest {
         prepare(row, reader, files);
         long connections = counters.get(Counter.CONNECTIONS);
 
-        TestNodes.inject(row.script());
+        TestNodes.inject(script);
         FetchedBlocks blocks =
                 FetchedBlocks.fetch(reader, 0, "1", new long[] {10, 11}, 1, 1).awaitAll(DEADLINE);
         int fallenBack = 0;

@@ -172,9 +172,14 @@ final class ReadConnection implements EventLoop.Handler, MessageChannel.Listener
             case ROUTE_RESOLVED -> advance(State.RESOLVING_ROUTE, State.CONNECTING, this::connect);
             case ESTABLISHED -> established(events, index);
             case REJECTED -> close(FallbackReason.CONNECT_REJECTED, "status " + events.cmStatus(index));
-            case ADDR_ERROR, ROUTE_ERROR, CONNECT_ERROR, UNREACHABLE ->
-                close(FallbackReason.CONNECT_FAILED, type + ", status " + events.cmStatus(index));
-            case DISCONNECTED, DEVICE_REMOVAL, ADDR_CHANGE, TIMEWAIT_EXIT -> close(lost(), type.toString());
+            case ADDR_ERROR,
+                    ROUTE_ERROR,
+                    CONNECT_ERROR,
+                    UNREACHABLE, // also of a connection that stands, when the peer's link address changes (Linux 6.0)
+                    DISCONNECTED,
+                    DEVICE_REMOVAL,
+                    ADDR_CHANGE,
+                    TIMEWAIT_EXIT -> close(lost(), type + ", status " + events.cmStatus(index));
             case CONNECT_REQUEST, CONNECT_RESPONSE, MULTICAST_JOIN, MULTICAST_ERROR, UNKNOWN -> {
                 // of no concern to a reader
             }
