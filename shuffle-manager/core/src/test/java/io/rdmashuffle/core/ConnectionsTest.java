@@ -13,46 +13,24 @@ import io.rdmashuffle.core.metrics.Gauge;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.NetworkInterface;
-import java.nio.file.Path;
 import java.util.List;
 import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 
 /** How a reader comes to its owners: addresses, devices, the number of connections and their end. */
 @Timeout(60)
-class ConnectionsTest {
-
-    private static final String OWNER = "1";
-    private static final String READER = "2";
+class ConnectionsTest extends NodeTest {
 
     /** softverbs' device of link layer InfiniBand, which takes 4 READs of a connection at a time and refuses a fifth. */
     private static final List<String> INFINIBAND = List.of("127.0.0.9");
 
-    @TempDir
-    Path folder;
-
-    private final Counters ownerCounters = new Counters();
-    private final Counters readerCounters = new Counters();
-    private TestNodes nodes;
-
-    @BeforeEach
-    void open() throws Exception {
+    @BeforeAll
+    static void on_softverbs() {
         assumeTrue(System.getenv("RDMA_SHUFFLE_TEST_ADDRESS") == null, "needs softverbs: several devices");
-        TestNodes.clearFaults();
-        nodes = new TestNodes(folder);
-    }
-
-    @AfterEach
-    void close() throws Exception {
-        if (nodes != null) {
-            nodes.close();
-        }
     }
 
     private static InetSocketAddress at(String address, int port) {

@@ -22,26 +22,16 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 
 /** Rows of the fault table that no script of softverbs' can act out, within one process. */
 @Timeout(60)
-class NodeFaultTest {
-
-    private static final String OWNER = "1";
-    private static final String READER = "2";
-
-    @TempDir
-    Path folder;
+class NodeFaultTest extends NodeTest {
 
     private Resources before;
-    private TestNodes nodes;
 
     @BeforeEach
-    void open() throws Exception {
-        TestNodes.clearFaults();
+    void look() {
         before = Resources.now();
-        nodes = new TestNodes(folder);
     }
 
     @AfterEach

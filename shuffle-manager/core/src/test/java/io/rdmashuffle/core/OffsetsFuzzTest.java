@@ -32,9 +32,7 @@ class OffsetsFuzzTest {
 
     @Test
     void offsets_that_make_no_sense_make_just_their_blocks_fall_back() throws Exception {
-        long seed = Long.getLong("test.seed", System.nanoTime());
-        System.out.println("seed " + seed + " (repeat with -Dtest.seed=" + seed + ")");
-        Random random = new Random(seed);
+        Random random = Seeds.random();
         int[] partitions = IntStream.range(0, PARTITIONS).toArray();
         TestNodes.clearFaults();
         try (TestNodes nodes = new TestNodes(folder)) {

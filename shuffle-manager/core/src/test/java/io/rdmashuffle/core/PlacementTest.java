@@ -9,51 +9,26 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 import io.rdmashuffle.core.directory.LocationTable;
 import io.rdmashuffle.core.directory.Placement;
 import io.rdmashuffle.core.metrics.Counter;
-import io.rdmashuffle.core.metrics.Counters;
 import io.rdmashuffle.core.metrics.FallbackReason;
 import io.rdmashuffle.core.publish.ProbedDirectory;
 import io.rdmashuffle.verbs.Rdma;
 import java.nio.file.Files;
-import java.nio.file.Path;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 
 /** Map outputs in each placement, and from one to another, between two nodes through the real native code. */
 @Timeout(120)
-class PlacementTest {
+class PlacementTest extends NodeTest {
 
-    private static final String OWNER = "1";
-    private static final String READER = "2";
     /** Nothing of an owner with this budget is registered that is longer than 384 KiB. */
     private static final String[] SMALL = {"pinned.maxBytes", "1m"};
 
     private static final int TOO_LONG = 400_000;
-
-    @TempDir
-    Path folder;
-
-    private final Counters ownerCounters = new Counters();
-    private final Counters readerCounters = new Counters();
-    private TestNodes nodes;
-
-    @BeforeEach
-    void open() throws Exception {
-        TestNodes.clearFaults();
-        nodes = new TestNodes(folder);
-    }
-
-    @AfterEach
-    void close() throws Exception {
-        nodes.close();
-    }
 
     private Placement placementOf(int shuffleId, long mapId) throws Exception {
         LocationTable outputs = nodes.locations(shuffleId);
@@ -278,9 +253,7 @@ class PlacementTest {
     /** Random fetches of outputs in both placements under random faults and withdrawals: one outcome each, and all memory comes home. */
     @Test
     void every_block_has_exactly_one_outcome_in_whatever_placement() throws Exception {
-        long seed = Long.getLong("test.seed", System.nanoTime());
-        System.out.println("seed " + seed + " (repeat with -Dtest.seed=" + seed + ")");
-        Random random = new Random(seed);
+        Random random = Seeds.random();
         RdmaNode owner = nodes.open(
                 OWNER, ownerCounters, "pinned.maxBytes", "2m", "withdraw.grace", "20ms", "read.timeout", "400ms");
         RdmaNode reader = nodes.open(
@@ -331,14 +304,9 @@ class PlacementTest {
                         partitions[i]);
             }
             for (int i = 0; i < fetches.length; i++) {
-                fetches[i].awaitAll();
-                for (int block = 0; block < partitions[i].length; block++) {
-                    if (fetches[i].isRead(block)) {
-                        int partition = partitions[i][block];
-                        fetches[i].assertRead(block, files[shuffleIds[i]], starts[partition], starts[partition + 1]);
-                        read++;
-                    }
-                }
+                byte[][] fileOfBlock = new byte[partitions[i].length][];
+                Arrays.fill(fileOfBlock, files[shuffleIds[i]]);
+                read += fetches[i].awaitAll().countRight(fileOfBlock, partitions[i], starts);
             }
         }
         assertTrue(read > 0, "some blocks must have been read");

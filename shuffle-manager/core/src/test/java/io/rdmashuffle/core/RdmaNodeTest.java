@@ -3,46 +3,18 @@ package io.rdmashuffle.core;
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.rdmashuffle.core.metrics.Counter;
-import io.rdmashuffle.core.metrics.Counters;
 import io.rdmashuffle.core.metrics.FallbackReason;
 import io.rdmashuffle.core.publish.NotPublishedException;
 import io.rdmashuffle.core.read.BlockRequest;
-import java.nio.file.Path;
 import java.util.Arrays;
-import java.util.Random;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
-import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
-import org.junit.jupiter.api.io.TempDir;
 
 /** Both walks between two nodes, through the real native code. */
-class RdmaNodeTest {
-
-    private static final String OWNER = "1";
-    private static final String READER = "2";
-
-    @TempDir
-    Path folder;
-
-    private final Counters ownerCounters = new Counters();
-    private final Counters readerCounters = new Counters();
-    private TestNodes nodes;
-
-    @BeforeEach
-    void open() throws Exception {
-        TestNodes.clearFaults();
-        nodes = new TestNodes(folder);
-    }
-
-    @AfterEach
-    void close() throws Exception {
-        nodes.close();
-    }
+class RdmaNodeTest extends NodeTest {
 
     private static void assertNothingLent(RdmaNode node) {
         await().until(() -> node.reader().pool().lentBytes() == 0);
@@ -278,60 +250,5 @@ class RdmaNodeTest {
         NotPublishedException e = assertThrows(NotPublishedException.class, () -> nodes.publish(owner, 0, 11, 10));
         assertEquals(FallbackReason.REGISTRATION_FAILED, e.reason());
         assertEquals(0, owner.registeredBytes());
-    }
-
-    /** Random fetches under random faults: each block ends once, right or fallen back, and all memory comes home. */
-    @Test
-    void every_block_has_exactly_one_outcome_whatever_fails() throws Exception {
-        long seed = Long.getLong("test.seed", System.nanoTime());
-        System.out.println("seed " + seed + " (repeat with -Dtest.seed=" + seed + ")");
-        Random random = new Random(seed);
-        RdmaNode owner = nodes.open(OWNER, ownerCounters);
-        RdmaNode reader = nodes.open(
-                READER,
-                readerCounters,
-                "quarantine",
-                "0ms",
-                "read.timeout",
-                "300ms",
-                "sink.maxBytes",
-                "1m",
-                "sink.wait",
-                "200ms");
-        byte[][] files = new byte[20][];
-        for (int map = 0; map < files.length; map++) {
-            files[map] = nodes.publish(owner, 0, map, 1000, 0, 20_000, 300_000);
-        }
-        long[] starts = {0, 1000, 1000, 21_000, 321_000};
-        String[] faults = {
-            "", "read prob 0.05 seed 1 status=REM_ACCESS_ERR", "read prob 0.02 seed 2 stall",
-            "connect prob 0.3 seed 3 reject", "reg_mr prob 0.2 seed 4 errno=ENOMEM", "read prob 0.02 seed 5 disconnect"
-        };
-        int read = 0;
-        for (int round = 0; round < 30; round++) {
-            TestNodes.inject(faults[random.nextInt(faults.length)]);
-            FetchedBlocks[] fetches = new FetchedBlocks[4];
-            long[][] mapIds = new long[fetches.length][];
-            int[][] partitions = new int[fetches.length][];
-            for (int i = 0; i < fetches.length; i++) {
-                int blocks = 1 + random.nextInt(12);
-                mapIds[i] = random.longs(blocks, 0, files.length).toArray();
-                partitions[i] = random.ints(blocks, 0, 4).toArray();
-                fetches[i] = FetchedBlocks.fetch(reader, 0, OWNER, mapIds[i], partitions[i]);
-            }
-            for (int i = 0; i < fetches.length; i++) {
-                fetches[i].awaitAll();
-                for (int block = 0; block < mapIds[i].length; block++) {
-                    if (fetches[i].isRead(block)) {
-                        int partition = partitions[i][block];
-                        fetches[i].assertRead(
-                                block, files[(int) mapIds[i][block]], starts[partition], starts[partition + 1]);
-                        read++;
-                    }
-                }
-            }
-        }
-        assertTrue(read > 0, "some blocks must have been read");
-        assertNothingLent(reader);
     }
 }

@@ -24,35 +24,24 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
-import org.junit.jupiter.api.io.TempDir;
 
 /** Blocks too long for memory. Sinks of 1 MiB in all, so slices of 256 KiB. */
 @Timeout(90)
-class SlicedFetchTest {
-
-    private static final String OWNER = "1";
-    private static final String READER = "2";
-
-    @TempDir
-    Path folder;
+class SlicedFetchTest extends NodeTest {
 
     private final ExecutorService disk = Executors.newSingleThreadExecutor();
-    private TestNodes nodes;
     private RdmaNode owner;
     private RdmaNode reader;
 
     @BeforeEach
     void open() throws Exception {
-        TestNodes.clearFaults();
-        nodes = new TestNodes(folder);
-        owner = nodes.open(OWNER, new Counters());
+        owner = nodes.open(OWNER, ownerCounters);
         reader =
-                nodes.open(READER, new Counters(), "sink.maxBytes", "1m", "quarantine", "0ms", "read.timeout", "300ms");
+                nodes.open(READER, readerCounters, "sink.maxBytes", "1m", "quarantine", "0ms", "read.timeout", "300ms");
     }
 
     @AfterEach
-    void close() throws Exception {
-        nodes.close();
+    void close() {
         disk.shutdown();
     }
 
@@ -157,9 +146,7 @@ class SlicedFetchTest {
 
     @Test
     void every_block_has_exactly_one_outcome_whatever_fails() throws Exception {
-        long seed = Long.getLong("test.seed", System.nanoTime());
-        System.out.println("seed " + seed + " (repeat with -Dtest.seed=" + seed + ")");
-        Random random = new Random(seed);
+        Random random = Seeds.random();
         byte[][] files = new byte[5][];
         for (int map = 0; map < files.length; map++) {
             files[map] = nodes.publish(owner, 0, map, 1000, 0, 700_000, 1_500_000);
@@ -170,7 +157,7 @@ class SlicedFetchTest {
             "connect prob 0.3 seed 3 reject", "reg_mr prob 0.2 seed 4 errno=ENOMEM", "read prob 0.05 seed 5 disconnect"
         };
         int read = 0;
-        List<String> otherwise = new ArrayList<>();
+        List<String> outcomes = new ArrayList<>();
         for (int round = 0; round < 20; round++) {
             TestNodes.inject(faults[random.nextInt(faults.length)]);
             long diskFails = random.nextInt(4);
@@ -179,22 +166,12 @@ class SlicedFetchTest {
             SlicedBlocks blocks =
                     SlicedBlocks.fetch(reader, OWNER, disk, block -> block == diskFails, mapIds, partitions);
             FetchedBlocks beside = FetchedBlocks.fetch(reader, 0, OWNER, new long[] {0}, 0);
-            blocks.awaitAll();
-            beside.awaitAll();
-            for (int block = 0; block < mapIds.length; block++) {
-                if (blocks.isRead(block)) {
-                    blocks.assertRead(
-                            block,
-                            files[(int) mapIds[block]],
-                            starts[partitions[block]],
-                            starts[partitions[block] + 1]);
-                    read++;
-                } else {
-                    otherwise.add(String.valueOf(blocks.outcome(block)));
-                }
-            }
+            byte[][] fileOfBlock =
+                    Arrays.stream(mapIds).mapToObj(map -> files[(int) map]).toArray(byte[][]::new);
+            read += blocks.awaitAll().countRight(fileOfBlock, partitions, starts);
+            outcomes.add(beside.awaitAll() + " beside " + blocks);
         }
-        assertTrue(read > 0, () -> "some blocks must have been read, but: " + otherwise);
+        assertTrue(read > 0, () -> "some blocks must have been read, but: " + outcomes);
         assertNothingLent();
     }
 

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.rdmashuffle.core.Seeds;
 import io.rdmashuffle.core.config.RdmaConfig;
 import io.rdmashuffle.core.connection.ControlMessage.Refusal;
 import io.rdmashuffle.core.memory.PinnedBudget;
@@ -210,9 +211,7 @@ class StagingTest {
     /** Valid messages with a few bytes changed, and nonsense: an answer or the end of the connection, and good requests go on. */
     @Test
     void no_request_harms_the_owner() throws IOException {
-        long seed = Long.getLong("test.seed", System.nanoTime());
-        System.out.println("seed " + seed + " (repeat with -Dtest.seed=" + seed + ")");
-        Random random = new Random(seed);
+        Random random = Seeds.random();
         int answered = 0;
         for (int round = 0; round < 150; round++) {
             byte[] bytes = mutated(random);
