@@ -4,7 +4,7 @@
 #include "jni_util.h"
 
 RS_NATIVE(jlong, mapFile)
-(JNIEnv *env, jclass class, jbyteArray path, jboolean writable, jlongArray length_out) {
+(JNIEnv *env, jclass class, jbyteArray path, jboolean writable, jlongArray length_and_uid_out) {
     (void)class;
     char name[PATH_MAX];
     jsize name_length = (*env)->GetArrayLength(env, path);
@@ -15,10 +15,11 @@ RS_NATIVE(jlong, mapFile)
 
     void *address;
     uint64_t length_bytes;
-    int rc = rs_map_file(name, writable, &address, &length_bytes);
+    uint32_t owner_uid;
+    int rc = rs_map_file(name, writable, &address, &length_bytes, &owner_uid);
     if (rc) return rc;
-    jlong length = (jlong)length_bytes;
-    (*env)->SetLongArrayRegion(env, length_out, 0, 1, &length);
+    const jlong out[] = {(jlong)length_bytes, owner_uid};
+    (*env)->SetLongArrayRegion(env, length_and_uid_out, 0, 2, out);
     return to_handle(address);
 }
 

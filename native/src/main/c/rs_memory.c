@@ -39,12 +39,13 @@ void rs_region_deregister(struct rs_region *region) {
     free(region);
 }
 
-int rs_map_file(const char *path, bool writable, void **address, uint64_t *length_bytes) {
+int rs_map_file(const char *path, bool writable, void **address, uint64_t *length_bytes,
+                uint32_t *owner_uid) {
     int rc = 0;
     int fd = open(path, (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC);
     if (fd < 0) return rs_fail("open", errno);
     struct statx status; /* unlike fstat's, its symbol is older than glibc 2.33 */
-    if (statx(fd, "", AT_EMPTY_PATH, STATX_TYPE | STATX_SIZE, &status)) {
+    if (statx(fd, "", AT_EMPTY_PATH, STATX_TYPE | STATX_SIZE | STATX_UID, &status)) {
         rc = rs_fail("statx", errno);
         goto close;
     }
@@ -61,6 +62,7 @@ int rs_map_file(const char *path, bool writable, void **address, uint64_t *lengt
     }
     *address = mapping;
     *length_bytes = status.stx_size;
+    *owner_uid = status.stx_uid;
 close:
     close(fd);
     return rc;

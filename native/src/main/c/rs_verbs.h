@@ -19,7 +19,7 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-#define RS_ABI_VERSION 2
+#define RS_ABI_VERSION 3
 
 /* Private data that every transport carries both ways (InfiniBand and RoCE: 56 bytes in a request).
  */
@@ -223,8 +223,9 @@ int rs_conn_disconnect(struct rs_conn *conn);
 void rs_conn_destroy_qp(struct rs_conn *conn);
 void rs_conn_close(struct rs_conn *conn);
 
-/* Maps a whole regular file shared. EINVAL for an empty one. */
-int rs_map_file(const char *path, bool writable, void **address, uint64_t *length_bytes);
+/* Maps a whole regular file shared; also says who owns it. EINVAL for an empty one. */
+int rs_map_file(const char *path, bool writable, void **address, uint64_t *length_bytes,
+                uint32_t *owner_uid);
 /* Anonymous zero-filled pages that child processes do not inherit. */
 int rs_allocate(uint64_t length_bytes, void **address);
 void rs_unmap(void *address, uint64_t length_bytes);

@@ -352,19 +352,20 @@ static void memory_that_cannot_be_had_is_named(void) {
     char name[] = "/tmp/verbs_test.XXXXXX";
     void *address;
     uint64_t length;
+    uint32_t owner;
     int fd = mkstemp(name);
     assert(fd >= 0);
-    assert(rs_map_file(name, false, &address, &length) == -EINVAL);
+    assert(rs_map_file(name, false, &address, &length, &owner) == -EINVAL);
     assert(write(fd, "123", 3) == 3 && !close(fd));
-    assert(!rs_map_file(name, false, &address, &length) && length == 3 &&
-           !memcmp(address, "123", 3));
+    assert(!rs_map_file(name, false, &address, &length, &owner) && length == 3 &&
+           owner == getuid() && !memcmp(address, "123", 3));
     rs_unmap(address, length);
-    assert(!rs_map_file(name, true, &address, &length) && length == 3);
+    assert(!rs_map_file(name, true, &address, &length, &owner) && length == 3);
     rs_unmap(address, length);
     assert(!unlink(name));
-    assert(rs_map_file(name, false, &address, &length) == -ENOENT &&
+    assert(rs_map_file(name, false, &address, &length, &owner) == -ENOENT &&
            !strcmp(rs_last_step(), "open"));
-    assert(rs_map_file("/tmp", false, &address, &length) == -EINVAL);
+    assert(rs_map_file("/tmp", false, &address, &length, &owner) == -EINVAL);
     assert(rs_allocate(UINT64_MAX / 2, &address) < 0 && !strcmp(rs_last_step(), "mmap"));
 
     struct peer peer = open_peer();

@@ -21,12 +21,14 @@ public final class MappedFile implements AutoCloseable {
     private final Path path;
     private final long address;
     private final long lengthBytes;
+    private final int ownerUid;
     private final AtomicBoolean closed = new AtomicBoolean();
 
-    private MappedFile(Path path, long address, long lengthBytes) {
+    private MappedFile(Path path, long address, long lengthBytes, int ownerUid) {
         this.path = path;
         this.address = address;
         this.lengthBytes = lengthBytes;
+        this.ownerUid = ownerUid;
     }
 
     /**
@@ -36,12 +38,12 @@ public final class MappedFile implements AutoCloseable {
      */
     public static MappedFile map(Path path, Mode mode) throws VerbsException {
         NativeLoader.require();
-        long[] length = new long[1];
-        long address = Native.mapFile(nativeName(path), mode == Mode.READ_WRITE, length);
+        long[] lengthAndUid = new long[2];
+        long address = Native.mapFile(nativeName(path), mode == Mode.READ_WRITE, lengthAndUid);
         if (address < 0) {
             throw VerbsException.ofLastCall(address);
         }
-        return new MappedFile(path, address, length[0]);
+        return new MappedFile(path, address, lengthAndUid[0], (int) lengthAndUid[1]);
     }
 
     /** First byte. */
@@ -55,6 +57,11 @@ public final class MappedFile implements AutoCloseable {
     /** Length of the file when it was mapped. */
     public long lengthBytes() {
         return lengthBytes;
+    }
+
+    /** Who owned the file that was mapped, whatever its name stands for by now. */
+    public int ownerUid() {
+        return ownerUid;
     }
 
     /** Unmaps; the second call does nothing. */

@@ -9,7 +9,7 @@ import java.nio.ByteBuffer;
  */
 final class Native {
     /** Version of the interface between the two halves; raised with any change to it (RS_ABI_VERSION in rs_verbs.h). */
-    static final int ABI_VERSION = 2;
+    static final int ABI_VERSION = 3;
 
     private Native() {}
 
@@ -104,8 +104,8 @@ final class Native {
 
     static native void connectionClose(long connection);
 
-    /** Maps a whole file; its length goes to {@code lengthOut[0]}. */
-    static native long mapFile(byte[] path, boolean writable, long[] lengthOut);
+    /** Maps a whole file; its length and its owner's uid go to {@code lengthAndUidOut}. */
+    static native long mapFile(byte[] path, boolean writable, long[] lengthAndUidOut);
 
     static native long allocate(long bytes);
 

@@ -74,7 +74,7 @@ final class JobOutputs implements AutoCloseable {
 
     /**
      * @param secret the job's shuffle secret: who has it is let in
-     * @param budget of the whole NodeManager
+     * @param budget the job's share of the NodeManager's
      */
     static JobOutputs open(
             String user,
@@ -146,9 +146,19 @@ final class JobOutputs implements AutoCloseable {
         Output output = outputs.get(map);
         if (output == null) {
             MapOutputFiles.Located located = files.locate(map, user);
-            output = new Output(located, registrar.register(located.data()));
+            output = new Output(located, registerOf(located));
             outputs.put(map, output);
         }
         return output;
+    }
+
+    /** Asks who owns what was opened: the user may have put another's file in the place of the one that was checked. */
+    private RegisteredFile registerOf(MapOutputFiles.Located located) throws NotPublishedException {
+        RegisteredFile file = registrar.register(located.data());
+        if (file.ownerUid() != located.ownerUid()) {
+            file.close();
+            throw new NotPublishedException(FallbackReason.NOT_PUBLISHED, "the file is not the user's", null);
+        }
+        return file;
     }
 }

@@ -1,8 +1,8 @@
 package io.rdmashuffle.mapreduce;
 
-import java.io.File;
 import java.io.IOException;
 import java.lang.ref.SoftReference;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.function.Supplier;
 import org.apache.hadoop.conf.Configuration;
@@ -17,7 +17,7 @@ import org.apache.hadoop.yarn.server.api.AuxiliaryLocalPathHandler;
 
 /**
  * Finds map outputs in the NodeManager's local directories, as the stock handler does: where the job's user keeps the output of
- * that attempt, and only files of that user (which Hadoop checks when security is on). Any thread.
+ * that attempt, and only files of that user. Any thread.
  */
 final class MapOutputFiles {
 
@@ -29,15 +29,22 @@ final class MapOutputFiles {
 
         private final Path data;
         private final org.apache.hadoop.fs.Path index;
+        private final int ownerUid;
         private SoftReference<SpillRecord> record = new SoftReference<>(null); // under this
 
-        private Located(Path data, org.apache.hadoop.fs.Path index) {
+        private Located(Path data, org.apache.hadoop.fs.Path index, int ownerUid) {
             this.data = data;
             this.index = index;
+            this.ownerUid = ownerUid;
         }
 
         Path data() {
             return data;
+        }
+
+        /** Whom the data file must belong to: who owns the user's directory, which only the NodeManager can make. */
+        int ownerUid() {
+            return ownerUid;
         }
     }
 
@@ -53,11 +60,16 @@ final class MapOutputFiles {
     Located locate(TaskAttemptID map, String user) throws IOException {
         JobID job = map.getJobID();
         ApplicationId application = ApplicationId.newInstance(Long.parseLong(job.getJtIdentifier()), job.getId());
-        String directory = String.join("/", "usercache", user, "appcache", application.toString(), "output", map + "/");
-        File data = new File(
-                localDirs.get().getLocalPathForRead(directory + "file.out").toString());
-        SecureIOUtils.openForRandomRead(data, "r", user, null).close();
-        return new Located(data.toPath(), localDirs.get().getLocalPathForRead(directory + "file.out.index"));
+        String home = "usercache/" + user;
+        String directory = String.join("/", home, "appcache", application.toString(), "output", map + "/");
+        Path data = local(directory + "file.out");
+        SecureIOUtils.openForRandomRead(data.toFile(), "r", user, null).close();
+        int ownerUid = (int) Files.getAttribute(local(home), "unix:uid");
+        return new Located(data, localDirs.get().getLocalPathForRead(directory + "file.out.index"), ownerUid);
+    }
+
+    private Path local(String name) throws IOException {
+        return Path.of(localDirs.get().getLocalPathForRead(name).toUri().getPath());
     }
 
     /** @throws IOException when the index cannot be read, is damaged, is not the user's, or has no such partition */

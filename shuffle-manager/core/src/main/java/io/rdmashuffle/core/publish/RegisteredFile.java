@@ -41,6 +41,11 @@ public final class RegisteredFile implements AutoCloseable {
         return mapping.lengthBytes();
     }
 
+    /** Who owned the file when it was mapped. */
+    public int ownerUid() {
+        return mapping.ownerUid();
+    }
+
     /** Bytes that it keeps in memory: its length, or 0 with on-demand paging. */
     long pinnedBytes() {
         return pinnedBytes;
