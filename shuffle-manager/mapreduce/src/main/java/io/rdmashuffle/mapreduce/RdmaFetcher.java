@@ -96,7 +96,7 @@ final class RdmaFetcher<K, V> extends Fetcher<K, V> {
             List<TaskAttemptID> maps = List.copyOf(left);
             LookupReply reply = lookup(host, maps);
             if (reply.owner() == null) {
-                side.quarantine(name);
+                side.failed(name);
             }
             List<TaskAttemptID> readable = new ArrayList<>();
             List<Segment> segments = new ArrayList<>();
@@ -110,12 +110,15 @@ final class RdmaFetcher<K, V> extends Fetcher<K, V> {
                 }
             }
             copy(host, reply.owner(), readable, segments, left);
+            if (!readable.isEmpty()) {
+                side.worked(name);
+            }
             return readable.size() == maps.size();
         } catch (SegmentReads.ReadException e) {
             if (isInterrupted()) {
                 return true; // the shuffle is over: to end this thread its connection was closed
             }
-            side.quarantine(name);
+            side.failed(name);
             return fallBack(name, e.reason(), left.size(), e.getMessage());
         } catch (InterruptedIOException e) {
             return true; // likewise

@@ -10,6 +10,7 @@ import io.rdmashuffle.core.connection.Control;
 import io.rdmashuffle.core.connection.EventLoop;
 import io.rdmashuffle.core.connection.LocalAddresses;
 import io.rdmashuffle.core.connection.Owner;
+import io.rdmashuffle.core.connection.Quarantine;
 import io.rdmashuffle.core.connection.ReadTask;
 import io.rdmashuffle.core.memory.PinnedBudget;
 import io.rdmashuffle.core.memory.Sink;
@@ -22,8 +23,6 @@ import io.rdmashuffle.verbs.VerbsException;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.security.SecureRandom;
-import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 import javax.crypto.SecretKey;
 import org.apache.hadoop.conf.Configuration;
@@ -42,7 +41,7 @@ final class ReducerSide implements AutoCloseable {
     private final RdmaConfig config;
     private final Counters counters = new Counters();
     private final FallbackLog fallbacks = new FallbackLog(counters);
-    private final Map<String, Long> quarantinedUntilNanos = new ConcurrentHashMap<>();
+    private final Quarantine<String> quarantine; // under itself
     private final Object sinkReleased = new Object();
     private FallbackReason whyNot; // null when there is RDMA
     private String cause = "";
@@ -53,6 +52,10 @@ final class ReducerSide implements AutoCloseable {
 
     private ReducerSide(RdmaConfig config) {
         this.config = config;
+        this.quarantine = new Quarantine<>(
+                config.get(RdmaConfig.QUARANTINE_MILLIS),
+                config.get(RdmaConfig.QUARANTINE_MAX_MILLIS),
+                System::nanoTime);
     }
 
     /**
@@ -94,12 +97,9 @@ final class ReducerSide implements AutoCloseable {
         if (whyNot != null) {
             return whyNot;
         }
-        Long until = quarantinedUntilNanos.get(host);
-        if (until != null && until - System.nanoTime() <= 0) {
-            quarantinedUntilNanos.remove(host, until);
-            return null;
+        synchronized (quarantine) {
+            return quarantine.holds(host) ? FallbackReason.QUARANTINED : null;
         }
-        return until == null ? null : FallbackReason.QUARANTINED;
     }
 
     /** What more is to be said when this reducer has no RDMA. */
@@ -107,10 +107,17 @@ final class ReducerSide implements AutoCloseable {
         return cause;
     }
 
-    /** Leaves the host alone for the time of the quarantine. */
-    void quarantine(String host) {
-        long nanos = TimeUnit.MILLISECONDS.toNanos(config.get(RdmaConfig.QUARANTINE_MILLIS));
-        quarantinedUntilNanos.put(host, System.nanoTime() + nanos);
+    /** Something failed that makes RDMA to this host not worth trying for a while. */
+    void failed(String host) {
+        synchronized (quarantine) {
+            quarantine.failed(host);
+        }
+    }
+
+    void worked(String host) {
+        synchronized (quarantine) {
+            quarantine.worked(host);
+        }
     }
 
     void recordFallback(String host, FallbackReason reason, int segments, String detail) {

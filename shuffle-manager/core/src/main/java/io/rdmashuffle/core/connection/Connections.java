@@ -42,7 +42,7 @@ public final class Connections {
         ReaderConnections.Policy policy = new ReaderConnections.Policy(
                 maxConnections(loop.endpoint().device(), limits.sendQueueDepth(), cqEntries, config),
                 config.get(RdmaConfig.IDLE_MILLIS));
-        Quarantine quarantine = new Quarantine(
+        Quarantine<Long> quarantine = new Quarantine<>(
                 config.get(RdmaConfig.QUARANTINE_MILLIS),
                 config.get(RdmaConfig.QUARANTINE_MAX_MILLIS),
                 System::nanoTime);

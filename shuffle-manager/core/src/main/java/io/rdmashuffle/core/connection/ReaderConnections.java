@@ -28,7 +28,7 @@ public final class ReaderConnections {
     private final MembershipProof proof;
     private final ReadConnection.Limits limits;
     private final Policy policy;
-    private final Quarantine quarantine;
+    private final Quarantine<Long> quarantine;
     private final Control control;
     private final Counters counters;
     /** By incarnation, the least recently used first. */
@@ -44,7 +44,7 @@ public final class ReaderConnections {
             MembershipProof proof,
             ReadConnection.Limits limits,
             Policy policy,
-            Quarantine quarantine,
+            Quarantine<Long> quarantine,
             Control control,
             Counters counters) {
         this.loop = loop;

@@ -12,7 +12,7 @@ class QuarantineTest {
     private static final long PEER = 7;
 
     private long nowNanos = Long.MAX_VALUE - 5; // nanoTime may overflow
-    private final Quarantine quarantine = new Quarantine(1000, 10_000, () -> nowNanos);
+    private final Quarantine<Long> quarantine = new Quarantine<>(1000, 10_000, () -> nowNanos);
 
     private void pass(long millis) {
         nowNanos += TimeUnit.MILLISECONDS.toNanos(millis);
@@ -63,7 +63,7 @@ class QuarantineTest {
 
     @Test
     void no_time_means_that_a_peer_is_tried_again_at_once() {
-        Quarantine none = new Quarantine(0, 10_000, () -> nowNanos);
+        Quarantine<Long> none = new Quarantine<>(0, 10_000, () -> nowNanos);
         none.failed(PEER);
         none.failed(PEER);
         assertFalse(none.holds(PEER));
@@ -71,7 +71,7 @@ class QuarantineTest {
 
     @Test
     void a_first_time_above_the_maximum_is_kept() {
-        Quarantine longFirst = new Quarantine(5000, 1000, () -> nowNanos);
+        Quarantine<Long> longFirst = new Quarantine<>(5000, 1000, () -> nowNanos);
         longFirst.failed(PEER);
         pass(4999);
         assertTrue(longFirst.holds(PEER));
