@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.rdmashuffle.core.connection.Owner;
 import io.rdmashuffle.core.metrics.FallbackReason;
@@ -46,7 +47,12 @@ class RdmaShuffleHandlerTest {
 
     @BeforeEach
     void open() throws IOException {
-        node = new TestNodeManager(folder, "mapreduce.shuffle.rdma.pinned.maxBytes", "8m");
+        node = new TestNodeManager(
+                folder,
+                "mapreduce.shuffle.rdma.pinned.maxBytes",
+                "8m",
+                "mapreduce.shuffle.rdma.pinned.maxBytesPerApplication",
+                "6m");
         node.startJob(JOB);
         reducer = reducer(JOB);
     }
@@ -130,6 +136,7 @@ class RdmaShuffleHandlerTest {
         assertEquals(401, status(url, "bm9uc2Vuc2U="));
         assertEquals(401, status(url, hash(url, OTHER_JOB)));
         assertEquals(200, status(url, hash(url, JOB)));
+        assertEquals(3, TestNodeManager.metric("RefusedLookups"));
         URL unknown = new LookupRequest(TestNodeManager.job(OTHER_JOB), 0, List.of(TestNodeManager.map(OTHER_JOB, 1)))
                 .url(node.url("/"));
         assertEquals(401, status(unknown, hash(unknown, OTHER_JOB)));
@@ -152,6 +159,18 @@ class RdmaShuffleHandlerTest {
         node.writeOutput(JOB, 1, 100);
         URL url = node.url(LookupRequest.PATH + "?v=1&j=" + TestNodeManager.job(JOB) + "&r=0&m=" + map);
         assertEquals(400, status(url, hash(url, JOB)));
+        assertEquals(1, TestNodeManager.metric("RefusedLookups"));
+    }
+
+    @Test
+    void a_file_that_is_not_the_users_is_not_offered() throws IOException {
+        assumeTrue(System.getProperty("user.name").equals("root"), "only root can give a file away");
+        node.writeOutput(JOB, 1, 100);
+        Files.setAttribute(node.output(JOB, 1), "unix:uid", 65_534);
+        Segment refused = node.lookup(JOB, 0, 1).segments().get(0);
+        assertEquals(FallbackReason.NOT_PUBLISHED, refused.whyNot());
+        assertEquals(1, TestNodeManager.metric("RefusedOutputs"));
+        assertEquals(0, TestNodeManager.metric("RegisteredBytes"));
     }
 
     @Test
@@ -167,17 +186,21 @@ class RdmaShuffleHandlerTest {
     }
 
     @Test
-    void beyond_the_budget_of_the_node_map_outputs_are_not_offered() throws IOException {
-        node.writeOutput(JOB, 1, 5_000_000);
-        node.writeOutput(JOB, 2, 5_000_000);
-        List<Segment> segments = node.lookup(JOB, 0, 1, 2).segments();
-        assertNull(segments.get(0).whyNot());
-        assertEquals(FallbackReason.OVER_BUDGET, segments.get(1).whyNot());
-        node.stopJob(JOB);
+    void beyond_the_budget_of_its_job_or_of_the_node_a_map_output_is_not_offered() throws IOException {
         node.startJob(OTHER_JOB);
+        node.writeOutput(JOB, 1, 5_000_000);
+        node.writeOutput(JOB, 2, 2_000_000);
         node.writeOutput(OTHER_JOB, 1, 5_000_000);
-        await().untilAsserted(() ->
-                assertNull(node.lookup(OTHER_JOB, 0, 1).segments().get(0).whyNot(), "the budget is free again"));
+        assertEquals(Arrays.asList(null, FallbackReason.OVER_BUDGET), whyNot(node.lookup(JOB, 0, 1, 2)), "the job's");
+        assertEquals(List.of(FallbackReason.OVER_BUDGET), whyNot(node.lookup(OTHER_JOB, 0, 1)), "the node's");
+        assertEquals(5_000_000, TestNodeManager.metric("RegisteredBytes"));
+        assertEquals(2, TestNodeManager.metric("RefusedOutputs"));
+        node.stopJob(JOB);
+        assertEquals(Arrays.asList((FallbackReason) null), whyNot(node.lookup(OTHER_JOB, 0, 1)), "free again");
+    }
+
+    private static List<FallbackReason> whyNot(LookupReply reply) {
+        return reply.segments().stream().map(Segment::whyNot).toList();
     }
 
     @Test
@@ -198,6 +221,7 @@ class RdmaShuffleHandlerTest {
         assertEquals(
                 FallbackReason.CONNECT_REJECTED,
                 failureOf(foreign.owner(), foreign.segments().get(0)));
+        assertTrue(TestNodeManager.metric("RefusedConnections") > 0);
     }
 
     @Test

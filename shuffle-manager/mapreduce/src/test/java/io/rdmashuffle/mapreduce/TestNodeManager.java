@@ -22,6 +22,10 @@ import org.apache.hadoop.mapred.TaskAttemptID;
 import org.apache.hadoop.mapreduce.TaskType;
 import org.apache.hadoop.mapreduce.security.token.JobTokenIdentifier;
 import org.apache.hadoop.mapreduce.security.token.JobTokenSecretManager;
+import org.apache.hadoop.metrics2.AbstractMetric;
+import org.apache.hadoop.metrics2.MetricsRecord;
+import org.apache.hadoop.metrics2.impl.MetricsCollectorImpl;
+import org.apache.hadoop.metrics2.lib.DefaultMetricsSystem;
 import org.apache.hadoop.security.token.Token;
 import org.apache.hadoop.yarn.api.records.ApplicationId;
 import org.apache.hadoop.yarn.conf.YarnConfiguration;
@@ -91,8 +95,7 @@ final class TestNodeManager implements AutoCloseable {
 
     /** Writes a map output of random bytes; answers them. */
     byte[] writeOutput(int job, int map, int... partitionBytes) throws IOException {
-        Path directory = Files.createDirectories(folder.resolve(
-                "local/usercache/" + USER + "/appcache/" + application(job) + "/output/" + map(job, map)));
+        Path directory = Files.createDirectories(output(job, map).getParent());
         SpillRecord index = new SpillRecord(partitionBytes.length);
         int length = 0;
         for (int i = 0; i < partitionBytes.length; i++) {
@@ -101,12 +104,32 @@ final class TestNodeManager implements AutoCloseable {
         }
         byte[] bytes = new byte[length];
         new Random(map).nextBytes(bytes);
-        Files.write(directory.resolve("file.out"), bytes);
+        Files.write(output(job, map), bytes);
         index.writeToFile(
                 new org.apache.hadoop.fs.Path(
                         directory.resolve("file.out.index").toUri()),
                 new JobConf(conf));
         return bytes;
+    }
+
+    /** The data file of a map output. */
+    Path output(int job, int map) {
+        return folder.resolve(
+                "local/usercache/" + USER + "/appcache/" + application(job) + "/output/" + map(job, map) + "/file.out");
+    }
+
+    /** One of the NodeManager's metrics. */
+    static long metric(String name) {
+        MetricsCollectorImpl collector = new MetricsCollectorImpl();
+        DefaultMetricsSystem.instance().getSource(NodeManagerMetrics.NAME).getMetrics(collector, true);
+        for (MetricsRecord record : collector.getRecords()) {
+            for (AbstractMetric metric : record.metrics()) {
+                if (metric.name().equals(name)) {
+                    return metric.value().longValue();
+                }
+            }
+        }
+        throw new AssertionError("no metric " + name);
     }
 
     /** Asks as a reducer of the job does. */
