@@ -133,7 +133,7 @@ class FaultTableTest {
         byte[][] files = {
             nodes.publish(owner, 0, 10, 100, 5000),
             nodes.publish(owner, 0, 11, 100, 5000),
-            nodes.publish(owner, 0, 12, 9)
+            nodes.publish(owner, 0, 12, 9, 0)
         };
         prepare(row, reader, files);
         long connections = counters.get(Counter.CONNECTIONS);
