@@ -20,8 +20,8 @@ build() {
 }
 
 newer_sources() {
-  find "$root"/pom.xml "$root"/{native,shuffle-manager/{core,spark,mapreduce},integration,integration/mapreduce}/pom.xml "$root"/native/{CMakeLists.txt,src} \
-    "$root"/{shuffle-manager/{core,spark,mapreduce},integration,integration/mapreduce}/src/main -newer "$1" -type f -print -quit
+  find "$root"/pom.xml "$root"/{native,shuffle-manager/{core,spark,mapreduce},integration,integration/report,integration/mapreduce}/pom.xml "$root"/native/{CMakeLists.txt,src} \
+    "$root"/{shuffle-manager/{core,spark,mapreduce},integration,integration/report,integration/mapreduce}/src/main -newer "$1" -type f -print -quit
 }
 
 # spark_home VERSION [SCALA]: sets SPARK_HOME to that Spark's jars, fetched from Maven the first time. VERSION is 3.5, 4.0, 4.1 or

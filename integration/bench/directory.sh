@@ -4,11 +4,14 @@
 #   --maps N --executors N --reduces N   size (default 100000, 1000, 1000)
 #   --seed N                             of the simulated addresses (default 1)
 #   --json FILE                          the result for programs
+#   --html FILE                          the same as a page
 set -euo pipefail
 . "$(dirname "$(readlink -f "$0")")/../../bin/common.sh"
 . "$root/bin/build.sh"
-case ${1-} in --help | -h) sed -n '2,/^set /{/^set /d;s/^# \?//;p}' "$0"; exit 0;; esac
+. "$root/integration/bench/result.sh"
+read_result_options "$@"
 build
 spark_home 4.2
-exec java -Xmx2g -Drdma.shuffle.commit="$(git -C "$root" describe --always --dirty 2>/dev/null || echo unknown)" \
-  -cp "$integration_jar:$plugin_jar:$SPARK_HOME/jars/*" io.rdmashuffle.integration.bench.DirectoryBench "$@"
+java -Xmx2g -Drdma.shuffle.commit="$(commit)" -cp "$integration_jar:$plugin_jar:$SPARK_HOME/jars/*" \
+  io.rdmashuffle.integration.bench.DirectoryBench "${arguments[@]}" --command "bin/rdma-shuffle bench directory $*" --json "$json"
+write_page 'rdma-shuffle: the driver’s directory at scale'

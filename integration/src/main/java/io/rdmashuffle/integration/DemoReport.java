@@ -1,18 +1,16 @@
 package io.rdmashuffle.integration;
 
-import com.samskivert.mustache.Mustache;
+import io.rdmashuffle.integration.report.Chart;
+import io.rdmashuffle.integration.report.Chart.Role;
+import io.rdmashuffle.integration.report.Page;
 import java.io.IOException;
-import java.io.InputStream;
-import java.io.InputStreamReader;
-import java.io.Reader;
-import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Optional;
+import java.util.function.ToDoubleFunction;
 import java.util.stream.Collectors;
 
 /**
@@ -22,6 +20,8 @@ import java.util.stream.Collectors;
 public final class DemoReport {
     private static final String NO_MEASUREMENT =
             "softverbs, a software stand-in for a device used by the tests: not a measurement of RDMA";
+
+    private static final double MB = 1e6;
 
     private final DemoResult result;
     private final boolean softverbs;
@@ -34,7 +34,7 @@ public final class DemoReport {
     public static void main(String[] args) throws IOException {
         DemoResult result = DemoResult.compare(Path.of(args[1]), Path.of(args[2]));
         var report = new DemoReport(result, args[0].equals("softverbs"));
-        Files.writeString(Path.of(args[3]), report.html(Arrays.asList(args).subList(5, args.length)));
+        report.page(Arrays.asList(args).subList(5, args.length)).write(Path.of(args[3]));
         result.write(Path.of(args[4]));
         System.out.print(report.text());
         System.exit(result.resultsEqual() ? 0 : 1);
@@ -81,53 +81,80 @@ public final class DemoReport {
                 : "Transport: TCP, because " + reason + ".";
     }
 
-    private String html(List<String> facts) throws IOException {
-        var charts = new Charts(result.queries());
-        try (InputStream template = DemoReport.class.getResourceAsStream("report.html");
-                Reader reader = new InputStreamReader(template, StandardCharsets.UTF_8)) {
-            return Mustache.compiler()
-                    .defaultValue("")
-                    .compile(reader)
-                    .execute(Map.of(
-                            "result", result,
-                            "transport", transport(),
-                            "softverbs", softverbs,
-                            "seconds", charts.seconds(),
-                            "traffic", charts.traffic(),
-                            "rows",
-                                    result.queries().stream()
-                                            .map(DemoReport::cells)
-                                            .toList(),
-                            "facts", facts(facts)));
+    private Page page(List<String> facts) throws IOException {
+        List<DemoResult.Query> queries = result.queries();
+        Page page = new Page(
+                        "rdma-shuffle: the same answers as Spark’s sort shuffle",
+                        "Each TPC-DS query below ran twice on a cluster of one driver and two executors, once with Spark’s own sort shuffle and"
+                                + " once with RdmaShuffleManager. Every result row was compared: rows of a query that asks for an order in that order,"
+                                + " others as a set; floating-point numbers may differ in the ninth digit, all else not at all.")
+                .verdict(
+                        result.resultsEqual(),
+                        (result.resultsEqual()
+                                        ? "All " + queries.size() + " results are equal, row by row. "
+                                        : "Results differ. ")
+                                + transport());
+        if (softverbs) {
+            page.warning(
+                    "Not a measurement of RDMA. The blocks went through softverbs, a software stand-in for libibverbs that the tests use"
+                            + " on machines without a device. Compare the answers, not the seconds.");
         }
+        List<String> names = queries.stream().map(DemoResult.Query::name).toList();
+        page.plot(
+                "Seconds per query",
+                "One run of each query after one warm-up query: a demonstration, not a benchmark.",
+                new Chart("seconds", names)
+                        .bars("sort shuffle", Role.BASELINE, column(DemoResult.Query::sortS))
+                        .bars("rdma-shuffle", Role.OURS, column(DemoResult.Query::rdmaS)));
+        page.plot(
+                "How the shuffle blocks travelled",
+                "What executors read from each other under RdmaShuffleManager. Blocks that cannot go by RDMA are read over TCP by Spark’s own"
+                        + " client, and the reason is counted.",
+                new Chart("MB", names)
+                        .stacked()
+                        .bars(
+                                "by RDMA",
+                                Role.OURS,
+                                column(query -> query.bytes().rdma() / MB))
+                        .bars(
+                                "over TCP",
+                                Role.OURS_OVER_TCP,
+                                column(query -> query.bytes().tcp() / MB)));
+        page.table("All figures", "", queries.stream().map(DemoReport::cells).toList());
+        addFacts(page, facts);
+        return page;
     }
 
-    private static Map<String, Object> cells(DemoResult.Query query) {
-        return Map.of(
-                "name", query.name(),
-                "rows", "%,d".formatted(query.rows()),
-                "equal", query.equal(),
-                "difference", Optional.ofNullable(query.difference()).orElse(""),
-                "sort", "%.2f".formatted(query.sortS()),
-                "ours", "%.2f".formatted(query.rdmaS()),
-                "rdma", "%,d".formatted(query.bytes().rdma()),
-                "tcp", "%,d".formatted(query.bytes().tcp()),
-                "blocks", "%,d".formatted(query.blocks().rdma() + query.blocks().tcp()),
-                "fallbacks", fallbacks(query.fallbacks()));
+    private List<Double> column(ToDoubleFunction<DemoResult.Query> figure) {
+        return result.queries().stream().mapToDouble(figure).boxed().toList();
     }
 
-    private List<Map<String, String>> facts(List<String> given) throws IOException {
-        List<String> facts = new ArrayList<>(given);
-        facts.add("Spark=" + result.sparkVersion());
-        facts.add("settings="
-                + result.settings().entrySet().stream().map(Object::toString).collect(Collectors.joining("\n")));
-        facts.add("machine=" + machine());
-        facts.add("kernel=" + System.getProperty("os.name") + " " + System.getProperty("os.version"));
-        facts.add("JDK=" + System.getProperty("java.vm.name") + " " + System.getProperty("java.runtime.version"));
-        return facts.stream()
-                .map(fact -> fact.split("=", 2))
-                .map(fact -> Map.of("name", fact[0], "value", fact[1]))
-                .toList();
+    private static Map<String, String> cells(DemoResult.Query query) {
+        Map<String, String> cells = new LinkedHashMap<>();
+        cells.put("query", query.name());
+        cells.put("rows", "%,d".formatted(query.rows()));
+        cells.put("equal", query.equal() ? "yes" : "NO: " + query.difference());
+        cells.put("sort, s", "%.2f".formatted(query.sortS()));
+        cells.put("ours, s", "%.2f".formatted(query.rdmaS()));
+        cells.put("bytes by RDMA", "%,d".formatted(query.bytes().rdma()));
+        cells.put("bytes over TCP", "%,d".formatted(query.bytes().tcp()));
+        cells.put(
+                "blocks", "%,d".formatted(query.blocks().rdma() + query.blocks().tcp()));
+        cells.put("fallbacks", fallbacks(query.fallbacks()));
+        return cells;
+    }
+
+    private void addFacts(Page page, List<String> given) throws IOException {
+        for (String fact : given) {
+            page.fact(fact.substring(0, fact.indexOf('=')), fact.substring(fact.indexOf('=') + 1));
+        }
+        page.fact("Spark", result.sparkVersion());
+        page.fact(
+                "settings",
+                result.settings().entrySet().stream().map(Object::toString).collect(Collectors.joining("\n")));
+        page.fact("machine", machine());
+        page.fact("kernel", System.getProperty("os.name") + " " + System.getProperty("os.version"));
+        page.fact("JDK", System.getProperty("java.vm.name") + " " + System.getProperty("java.runtime.version"));
     }
 
     private static String machine() throws IOException {

@@ -1,0 +1,28 @@
+# What the benchmarks do with their result. Sourced after build.sh.
+# shellcheck shell=bash disable=SC2154
+
+# read_result_options ARG…: sets json and html to the files to write, html to none if it was not asked for, arguments to the other arguments; prints the help that was asked for.
+read_result_options() {
+  json=$root/integration/target/bench/last.json html='' arguments=()
+  mkdir -p "$root/integration/target/bench"
+  while [ $# -gt 0 ]; do
+    case $1 in
+      --help | -h) sed -n '2,/^set /{/^set /d;s/^# \?//;p}' "$0"; exit 0;;
+      --json | --html) [ $# -gt 1 ] || { say "bench: $1 wants a file"; exit 2; };;&
+      --json) json=$(readlink -m "$2"); shift 2;;
+      --html) html=$(readlink -m "$2"); shift 2;;
+      *) arguments+=("$1"); shift;;
+    esac
+  done
+}
+
+# write_page TITLE: the page that was asked for.
+write_page() {
+  [ -z "$html" ] || java -Djava.awt.headless=true -cp "$root/integration/target/lib/*:$(json_jars)" \
+    io.rdmashuffle.integration.report.ResultPage "$html" "$1" "$json"
+}
+
+commit() { git -C "$root" describe --always --dirty 2>/dev/null || echo unknown; }
+
+# json_jars: Jackson, which Spark brings.
+json_jars() { local IFS=:; set -- "$SPARK_HOME"/jars/jackson-{core,databind,annotations}-*.jar; echo "$*"; }
