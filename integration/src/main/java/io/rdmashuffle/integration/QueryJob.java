@@ -15,7 +15,8 @@ import scala.Tuple2;
 
 /**
  * Spark job that runs TPC-DS queries under the shuffle manager it is submitted with: {@code QueryJob DATA QUERIES OUT
- * WARM-UP}, the last {@code yes} or {@code no}. Leaves every row of each query and a {@link RunSummary} in OUT.
+ * WARM-UP GOLDEN}, the last two {@code yes} or {@code no}. Leaves every row of each query and a {@link RunSummary} in OUT.
+ * With GOLDEN the queries run as they are worded, and are compared with Spark's golden results, which hold at scale 1.
  */
 public final class QueryJob {
     /** Loads classes and warms the compilers, so that the first query measured does not pay for it. */
@@ -27,11 +28,13 @@ public final class QueryJob {
     private final SparkSession spark;
     private final Path out;
     private final String manager;
+    private final boolean golden;
     private final ShuffleAccount account;
 
-    private QueryJob(SparkSession spark, Path out) {
+    private QueryJob(SparkSession spark, Path out, boolean golden) {
         this.spark = spark;
         this.out = out;
+        this.golden = golden;
         this.manager = spark.conf().get("spark.shuffle.manager", "sort");
         // switched off, ours is the sort shuffle and keeps no account
         boolean rdma = !manager.equals("sort")
@@ -45,7 +48,8 @@ public final class QueryJob {
             if (args[3].equals("yes")) {
                 spark.sql(TpcdsQuery.load(WARM_UP).sql()).collectAsList();
             }
-            new QueryJob(spark, Files.createDirectories(Path.of(args[2]))).run(TpcdsQuery.parse(args[1]));
+            new QueryJob(spark, Files.createDirectories(Path.of(args[2])), args[4].equals("yes"))
+                    .run(TpcdsQuery.parse(args[1]));
         }
     }
 
@@ -59,26 +63,30 @@ public final class QueryJob {
         List<RunSummary.Query> done = new ArrayList<>();
         for (TpcdsQuery query : queries) {
             done.add(run(query));
+            RunSummary.Query last = done.get(done.size() - 1);
             System.out.printf(
-                    "[%d/%d] %s %s %.1f s%n",
+                    "[%d/%d] %s %s %.1f s%s%n",
                     done.size(),
                     queries.size(),
                     query.name(),
                     manager.equals("sort") ? "sort" : "rdma",
-                    done.get(done.size() - 1).seconds());
+                    last.seconds(),
+                    last.golden() == null ? "" : ", golden result: " + last.golden());
         }
         new RunSummary(spark.version(), settings(), account.executors(), done).write(out);
     }
 
     private RunSummary.Query run(TpcdsQuery query) throws IOException {
-        String sql = query.withTotalOrder(spark);
+        String sql = golden ? query.sql() : query.withTotalOrder(spark);
         RunSummary.Traffic before = account.total();
         long start = System.nanoTime();
         List<Row> rows = spark.sql(sql).collectAsList();
         double seconds = (System.nanoTime() - start) / 1e9;
         RunSummary.Traffic traffic = account.total().minus(before);
         ResultRows.write(ResultRows.file(out, query.name()), rows);
-        return new RunSummary.Query(query.name(), query.ordered(), rows.size(), seconds, traffic);
+        GoldenResult.Match match =
+                golden ? query.golden().map(result -> result.compare(rows)).orElse(null) : null;
+        return new RunSummary.Query(query.name(), query.ordered(), rows.size(), seconds, traffic, match);
     }
 
     private Map<String, String> settings() {

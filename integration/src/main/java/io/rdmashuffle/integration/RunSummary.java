@@ -28,8 +28,9 @@ record RunSummary(
      * One query.
      *
      * @param ordered whether the query asks for an order of its rows
+     * @param golden how the rows compare with Spark's golden result; null when they were not compared
      */
-    record Query(String name, boolean ordered, int rows, double seconds, Traffic traffic) {}
+    record Query(String name, boolean ordered, int rows, double seconds, Traffic traffic, GoldenResult.Match golden) {}
 
     /**
      * Shuffle blocks read from another executor.

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# bench reads - our READs from Java against ib_read_bw and ib_read_lat of perftest, in turn, on the same devices
+#
+#   --device D                the device (default the first with an address; in the lab one on each end of the link)
+#   --sizes N,… --depth N     bytes of a READ (default 64,4096,65536,1048576), READs under way at once (default 64)
+#   --rounds N --seconds N    rounds, in the order A B B A (default 5); about so long each (default 2)
+#   --json FILE               the result for programs
+#   --html FILE               the same as a page with plots
+#
+# Exit code 3: this machine has no RDMA. Without hardware: bin/lab run bin/rdma-shuffle bench reads
+set -euo pipefail
+. "$(dirname "$(readlink -f "$0")")/../../bin/common.sh"
+. "$root/bin/build.sh"
+. "$root/integration/bench/result.sh"
+read_result_options "$@"
+need_packages perftest
+build
+spark_home 4.2
+for word in "${arguments[@]}"; do [ "$word" != --device ] || LAB_HOST_B=''; done
+[ -z "${LAB_HOST_B-}" ] || arguments+=(--owner "$LAB_HOST_A" --reader "$LAB_HOST_B")
+java -XX:+UseSerialGC -Drdma.shuffle.commit="$(commit)" -cp "$integration_jar:$plugin_jar:$(json_jars)" \
+  io.rdmashuffle.integration.bench.ReadsBench "${arguments[@]}" --command "bin/rdma-shuffle bench reads $*" --json "$json" || exit
+write_page 'rdma-shuffle: READs from Java against perftest'
