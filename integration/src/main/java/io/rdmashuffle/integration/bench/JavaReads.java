@@ -18,7 +18,7 @@ import java.util.Arrays;
  * An owner and a reader in one process, each on a device of its own address, and the reader's READs over one connection: posted in
  * chains, the last of a chain signaled, as our shuffle reads do. The owner does nothing: READs are one-sided. One thread.
  */
-final class JavaReads implements AutoCloseable {
+public final class JavaReads implements AutoCloseable {
 
     private static final int CQ_ENTRIES = 1024;
     private static final int TIMEOUT_MILLIS = 10_000;
@@ -35,7 +35,8 @@ final class JavaReads implements AutoCloseable {
     private final ReadBatch batch;
 
     /** @param depth READs under way at once, at least 1 */
-    JavaReads(InetAddress ownerAddress, InetAddress readerAddress, int depth, int maxBytes) throws VerbsException {
+    public JavaReads(InetAddress ownerAddress, InetAddress readerAddress, int depth, int maxBytes)
+            throws VerbsException {
         this.depth = depth;
         batch = new ReadBatch(depth);
         owner = VerbsEndpoint.open(ownerAddress, 4, CQ_ENTRIES);
@@ -49,6 +50,16 @@ final class JavaReads implements AutoCloseable {
                 sinkMemory.lengthBytes(),
                 Access.LOCAL_WRITE | (iwarp ? Access.REMOTE_WRITE : 0)); // docs/decisions/iwarp-sink-rights.md
         connection = connect(readerAddress);
+    }
+
+    /** Whose completions are those of the READs. */
+    public VerbsEndpoint reader() {
+        return reader;
+    }
+
+    /** Number of the connection's queue pair. */
+    public int queuePair() {
+        return connection.qpNumber();
     }
 
     String ownerDevice() {
@@ -90,7 +101,7 @@ final class JavaReads implements AutoCloseable {
     }
 
     /** Posts a chain; its last READ, whose id is the length of the chain, is the one that is reported. */
-    private int post(int bytes, int count, long first) throws VerbsException {
+    public int post(int bytes, int count, long first) throws VerbsException {
         batch.clear();
         for (int i = 0; i < count; i++) {
             long slot = (first + i) % depth;
@@ -103,7 +114,8 @@ final class JavaReads implements AutoCloseable {
         return count;
     }
 
-    private long completed(int timeoutMillis) throws VerbsException {
+    /** READs that have ended since the last call. */
+    public long completed(int timeoutMillis) throws VerbsException {
         reader.poll(events, timeoutMillis);
         long done = 0;
         for (int i = 0; i < events.completions(); i++) {
