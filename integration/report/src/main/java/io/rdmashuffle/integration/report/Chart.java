@@ -50,6 +50,9 @@ public final class Chart {
                 .setLegendBorderColor(Color.WHITE)
                 .setChartBackgroundColor(Color.WHITE)
                 .setPlotBorderVisible(false);
+        chart.getStyler().setPlotGridVerticalLinesVisible(false);
+        // a dashed line is drawn as a path of hundreds of points
+        chart.getStyler().setPlotGridLinesStroke(new BasicStroke(0.5f));
     }
 
     /** Series above each other, not beside. */
@@ -64,21 +67,23 @@ public final class Chart {
         return this;
     }
 
-    /** One value per label, joined by a line. */
+    /** One value per label, joined by a line; a chart of lines has no bars. */
     public Chart line(String name, Role role, List<Double> values) {
         CategorySeries series = chart.addSeries(name, labels, values);
         series.setChartCategorySeriesRenderStyle(CategorySeriesRenderStyle.Line);
         series.setLineColor(role.colour).setLineWidth(2);
         series.setMarker(SeriesMarkers.CIRCLE).setMarkerColor(role.colour);
+        chart.getStyler().setOverlapped(true);
         return this;
     }
 
-    /** A level to compare with. */
+    /** A level to compare the one series of bars with. */
     public Chart level(String name, double value) {
         CategorySeries series = chart.addSeries(name, labels, Collections.nCopies(labels.size(), value));
         series.setChartCategorySeriesRenderStyle(CategorySeriesRenderStyle.Line);
         series.setLineColor(Color.BLACK).setLineStyle(new BasicStroke(1));
         series.setMarker(SeriesMarkers.NONE);
+        chart.getStyler().setOverlapped(true);
         return this;
     }
 

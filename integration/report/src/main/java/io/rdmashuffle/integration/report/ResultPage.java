@@ -6,7 +6,6 @@ import io.rdmashuffle.integration.report.Chart.Role;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
@@ -36,6 +35,7 @@ public final class ResultPage {
     }
 
     private static final double GIB = 1 << 30;
+    private static final int MANY = 9;
     private static final String RATIO_TEXT = "Below 1 ours took less. What is close to 1 differs by chance.";
 
     private static final List<Plot> PLOTS = List.of(
@@ -144,24 +144,39 @@ public final class ResultPage {
         return plot.level == null ? chart : chart.level("equal", plot.level);
     }
 
-    /** The cells of all rows in the columns of any. */
+    /** The cells of all rows in the columns of any; the columns one below the other when they are many and the rows few. */
     private List<Map<String, String>> cells() {
         Set<String> columns = new LinkedHashSet<>();
-        rows.stream().map(Map::keySet).forEach((Collection<String> names) -> columns.addAll(names));
-        return rows.stream()
-                .map(row -> {
-                    Map<String, String> cells = new LinkedHashMap<>();
-                    columns.forEach(column -> cells.put(column, text(row.get(column))));
-                    return cells;
-                })
-                .toList();
+        rows.forEach(row -> columns.addAll(row.keySet()));
+        List<Map<String, String>> cells = new ArrayList<>();
+        if (columns.size() > MANY && rows.size() < MANY) {
+            for (String column : columns) {
+                Map<String, String> line = new LinkedHashMap<>(Map.of("", column));
+                for (int run = 0; run < rows.size(); run++) {
+                    line.put(
+                            "%d: %s".formatted(run + 1, label(rows.get(run))),
+                            text(rows.get(run).get(column)));
+                }
+                cells.add(line);
+            }
+        } else {
+            for (Map<String, JsonNode> row : rows) {
+                Map<String, String> line = new LinkedHashMap<>();
+                columns.forEach(column -> line.put(column, text(row.get(column))));
+                cells.add(line);
+            }
+        }
+        return cells;
     }
 
     private static String label(Map<String, JsonNode> row) {
         if (row.containsKey("name")) {
             return row.get("name").asText();
         }
-        String block = "%s B".formatted(text(row.get("block_bytes")));
+        if (!row.containsKey("block_bytes")) {
+            return "result";
+        }
+        String block = text(row.get("block_bytes")) + " B";
         return row.containsKey("maps")
                 ? "%s × %s × %s".formatted(text(row.get("maps")), text(row.get("reduces")), block)
                 : block;
@@ -208,12 +223,13 @@ public final class ResultPage {
         if (value == null || value.isNull() || value.isEmpty() && value.isContainerNode()) {
             return "";
         }
-        if (value.isIntegralNumber()) {
-            return "%,d".formatted(value.asLong());
-        }
-        return value.isNumber()
-                ? "%.3g".formatted(value.asDouble())
-                : value.isTextual() ? value.asText() : value.toString();
+        return value.isNumber() ? number(value.asDouble()) : value.isTextual() ? value.asText() : value.toString();
+    }
+
+    /** Three digits are all that a measurement here is good for. */
+    private static String number(double value) {
+        int decimals = value == Math.rint(value) ? 0 : (int) Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value))));
+        return ("%,." + Math.min(decimals, 6) + "f").formatted(value);
     }
 
     private static Series stock(String column) {
