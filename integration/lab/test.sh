@@ -1,28 +1,36 @@
 #!/usr/bin/env bash
-# The lab part of bin/test: the tests of native and core on a kernel RDMA device, then one Spark job that may use nothing else.
-# Leaves JUnit reports in integration/target/lab-reports.
+# The lab parts of bin/test. Leave JUnit reports in integration/target/lab-reports, or lab-fault-reports.
+#   test.sh          the tests of native and core on a kernel RDMA device, then one Spark job that may use nothing else
+#   test.sh faults   on RoCEv2 and iWARP what kernels can do to us: processes stopped and killed, links down and up, an attacker
 set -u -o pipefail
 . "$(dirname "$(readlink -f "$0")")/../../bin/common.sh"
-reports=$root/integration/target/lab-reports
 core=$root/shuffle-manager/core/target
 
-# In the guest: softverbs is not on the library path, so the device is the kernel's.
+# In a guest, softverbs is not on the library path, so the device is the kernel's.
 guest() {
   # emulated: no vector unit worth its name, no time to verify byte code that the host has run already
   export JDK_JAVA_OPTIONS='-XX:+UseSerialGC -XX:TieredStopAtLevel=1 -XX:UseAVX=0 -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote'
   export RDMA_SHUFFLE_TEST_ADDRESS=$LAB_HOST_A
   local status=0
-  units || status=1
-  spark_job || status=1
+  case $1 in
+    basics)
+      junit verbs.{EndpointTest,ConnectionTest,ReadTest,MessageTest,TwoProcessesTest,MemoryTest} core.{RdmaNodeTest,PlacementTest} || status=1
+      spark_job || status=1;;
+    faults) junit core.{ProcessFaultTest,AttackerTest,connection.StagingTest,NetworkTest} || status=1;;
+    two-hosts)
+      junit core.NetworkTest || status=1
+      junit core.LinkFaultTest || status=1;; # last, as a link that went down may leave a kernel the worse
+  esac
   return $status
 }
 
-units() {
+# junit CLASS…: below io.rdmashuffle
+junit() {
+  local reports=$LAB_SHARE/$1
   # shellcheck disable=SC2046 # one word each
   java -Xcheck:jni -cp "$core/lab-lib/*:$core/classes:$core/test-classes:$root/native/target/classes:$root/native/target/test-classes" \
-    org.junit.platform.console.ConsoleLauncher execute --disable-banner --details tree --reports-dir "$LAB_SHARE" \
-    $(printf -- '--select-class io.rdmashuffle.verbs.%s ' EndpointTest ConnectionTest ReadTest MessageTest TwoProcessesTest MemoryTest) \
-    --select-class io.rdmashuffle.core.RdmaNodeTest --select-class io.rdmashuffle.core.PlacementTest
+    org.junit.platform.console.ConsoleLauncher execute --disable-banner --details tree --reports-dir "$reports" \
+    $(printf -- '--select-class io.rdmashuffle.%s ' "$@")
 }
 
 spark_job() {
@@ -35,10 +43,25 @@ spark_job() {
   return "${PIPESTATUS[0]}"
 }
 
-if [ "${1-}" = guest ]; then guest; exit; fi
+# in_guest WHAT LINK HOSTS
+in_guest() {
+  mkdir -p "$reports/$1-$2"
+  "$root/bin/lab" run --link "$2" --hosts "$3" --timeout 1500 --share "$reports/$1-$2" -- "$0" guest "$1" || status=1
+}
+
+if [ "${1-}" = guest ]; then guest "$2"; exit; fi
 
 need_packages openjdk-17-jdk-headless maven cmake make gcc libc6-dev libibverbs-dev librdmacm-dev
+reports=$root/integration/target/lab${1:+-fault}-reports
 rm -rf "$reports"
-mkdir -p "$reports"
 (cd "$root" && mvn -q -B -Dspotless.check.skip -DskipTests package) >&2 || die 'the tests did not compile'
-"$root/bin/lab" run --hosts 1 --timeout 1500 --share "$reports" -- "$0" guest
+status=0
+if [ "${1-}" = faults ]; then
+  for link in rxe siw; do
+    in_guest faults "$link" 1
+    in_guest two-hosts "$link" 2
+  done
+else
+  in_guest basics rxe 1
+fi
+exit $status
