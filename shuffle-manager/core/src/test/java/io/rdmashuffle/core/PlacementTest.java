@@ -12,7 +12,9 @@ import io.rdmashuffle.core.metrics.Counter;
 import io.rdmashuffle.core.metrics.FallbackReason;
 import io.rdmashuffle.core.publish.ProbedDirectory;
 import io.rdmashuffle.verbs.Rdma;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
+import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
@@ -199,17 +201,23 @@ class PlacementTest extends NodeTest {
     }
 
     @Test
-    void a_staged_file_that_is_gone_makes_its_blocks_fall_back_and_others_are_read() throws Exception {
+    void a_staged_file_that_is_gone_or_truncated_makes_its_blocks_fall_back_and_others_are_read() throws Exception {
         RdmaNode owner = nodes.open(OWNER, ownerCounters, SMALL);
         RdmaNode reader = nodes.open(READER, readerCounters);
+        nodes.publish(owner, 0, 10, TOO_LONG);
         nodes.publish(owner, 0, 11, TOO_LONG);
         byte[] other = nodes.publish(owner, 0, 12, TOO_LONG);
-        Files.delete(folder.resolve("shuffle_0_11_0.data"));
-        FetchedBlocks.fetch(reader, 0, OWNER, new long[] {11}, 0)
-                .awaitAll()
-                .assertFellBack(0, FallbackReason.STAGING_REFUSED);
+        Files.delete(folder.resolve("shuffle_0_10_0.data"));
+        try (FileChannel data = FileChannel.open(folder.resolve("shuffle_0_11_0.data"), StandardOpenOption.WRITE)) {
+            data.truncate(TOO_LONG / 2);
+        }
+        for (long mapId : new long[] {10, 11}) {
+            FetchedBlocks.fetch(reader, 0, OWNER, new long[] {mapId}, 0)
+                    .awaitAll()
+                    .assertFellBack(0, FallbackReason.STAGING_REFUSED);
+        }
         FetchedBlocks.fetch(reader, 0, OWNER, new long[] {12}, 0).awaitAll().assertRead(0, other, 0, TOO_LONG);
-        assertEquals(1, ownerCounters.get(Counter.REFUSED_REQUESTS));
+        assertEquals(2, ownerCounters.get(Counter.REFUSED_REQUESTS));
         assertNothingLeft(owner, reader);
     }
 

@@ -7,9 +7,11 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import io.rdmashuffle.core.metrics.Counters;
 import io.rdmashuffle.core.metrics.FallbackReason;
 import java.io.IOException;
+import java.nio.channels.FileChannel;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.StandardOpenOption;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -115,6 +117,15 @@ class ProcessFaultTest {
         assertEquals(BLOCKS, read(SHUFFLE));
         Files.delete(folder.resolve("data"));
         assertEquals(BLOCKS, read(SHUFFLE));
+    }
+
+    /** Which Spark never does. Pinned pages keep what they held; softverbs, which pins none, fails the READs. */
+    @Test
+    void a_truncated_file_gives_what_it_held_or_nothing() throws Exception {
+        try (FileChannel data = FileChannel.open(folder.resolve("data"), StandardOpenOption.WRITE)) {
+            data.truncate(0);
+        }
+        assertOneOutcomeEach(fetchMany(SHUFFLE));
     }
 
     private OwnerProcess newOwner(int life) throws IOException {
