@@ -12,6 +12,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.UnknownHostException;
 import java.util.List;
+import java.util.Objects;
 import java.util.function.BiConsumer;
 import java.util.function.Function;
 
@@ -84,7 +85,7 @@ public final class MessageCodec {
                 id++,
                 Message.Withdraw.class,
                 MessageCodec::writeWithdraw,
-                in -> new Message.Withdraw(in.readInt(true), in.readLong(), in.readLong(true)));
+                in -> new Message.Withdraw(readNatural(in), in.readLong(), in.readLong(true)));
         register(
                 kryo,
                 id++,
@@ -96,7 +97,7 @@ public final class MessageCodec {
                 id++,
                 Message.Locate.class,
                 (out, m) -> out.writeInt(m.shuffleId(), true),
-                in -> new Message.Locate(in.readInt(true)));
+                in -> new Message.Locate(readNatural(in)));
         register(kryo, id++, Message.Locations.class, MessageCodec::writeLocations, MessageCodec::readLocations);
         register(kryo, id++, Message.Report.class, MessageCodec::writeReport, MessageCodec::readReport);
         register(
@@ -104,7 +105,7 @@ public final class MessageCodec {
                 id,
                 Message.Unpin.class,
                 MessageCodec::writeUnpin,
-                in -> new Message.Unpin(in.readInt(true), in.readLong()));
+                in -> new Message.Unpin(readNatural(in), in.readLong()));
         return kryo;
     }
 
@@ -121,11 +122,7 @@ public final class MessageCodec {
 
     private static Message.Hello readHello(Input in) {
         return new Message.Hello(
-                in.readString(),
-                in.readLong(),
-                in.readBoolean() ? readOwner(in) : null,
-                in.readString(),
-                in.readString());
+                readText(in), in.readLong(), in.readBoolean() ? readOwner(in) : null, readText(in), readText(in));
     }
 
     private static void writePublish(Output out, Message.Publish publish) {
@@ -136,7 +133,7 @@ public final class MessageCodec {
     }
 
     private static Message.Publish readPublish(Input in) {
-        return new Message.Publish(in.readInt(true), in.readLong(), readLocation(in, in.readInt(true)));
+        return new Message.Publish(readNatural(in), in.readLong(), readLocation(in, readNatural(in)));
     }
 
     private static void writeWithdraw(Output out, Message.Withdraw withdraw) {
@@ -168,7 +165,7 @@ public final class MessageCodec {
             owners[i] = readOwner(in);
         }
         int count = in.readInt(true);
-        int partitions = in.readInt(true);
+        int partitions = readNatural(in);
         LocationTable outputs = new LocationTable();
         for (int i = 0; i < count; i++) {
             outputs.put(owners[in.readInt(true)], readLocation(in, partitions));
@@ -204,7 +201,7 @@ public final class MessageCodec {
     }
 
     private static Owner readOwner(Input in) {
-        String executorId = in.readString();
+        String executorId = readText(in);
         long incarnation = in.readLong();
         InetSocketAddress[] addresses = new InetSocketAddress[checkedCount(in, in.readInt(true))];
         for (int i = 0; i < addresses.length; i++) {
@@ -251,6 +248,20 @@ public final class MessageCodec {
 
     private static byte[] readBytes(Input in) {
         return in.readBytes(checkedCount(in, in.readInt(true)));
+    }
+
+    /** A number that is never negative, although five bytes of the wire could say so. */
+    private static int readNatural(Input in) {
+        int number = in.readInt(true);
+        if (number < 0) {
+            throw new IllegalArgumentException("number " + number);
+        }
+        return number;
+    }
+
+    /** Kryo has a text that is null; we send none. */
+    private static String readText(Input in) {
+        return Objects.requireNonNull(in.readString(), "text");
     }
 
     /** A count of things of at least one byte each cannot exceed the bytes left: no allocation on a stranger's word. */

@@ -14,12 +14,16 @@ import io.rdmashuffle.core.metrics.Counters;
 import io.rdmashuffle.core.metrics.Gauge;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.util.Arrays;
 import java.util.List;
+import net.jqwik.api.ForAll;
+import net.jqwik.api.Property;
+import net.jqwik.api.constraints.IntRange;
 import org.junit.jupiter.api.Test;
 
 class DirectoryTest {
 
-    private final Directory directory = new Directory();
+    private Directory directory = new Directory();
 
     private Message ask(Message message) throws MalformedMessageException {
         byte[] answer = directory.handle(MessageCodec.encode(message));
@@ -140,5 +144,41 @@ class DirectoryTest {
     void an_answer_is_no_question() {
         assertThrows(
                 MalformedMessageException.class, () -> directory.handle(MessageCodec.encode(new Message.Ack(true))));
+    }
+
+    /** Whoever may send messages may send damaged ones: none of them keeps the directory from serving the others. */
+    @Property(tries = 300)
+    void after_a_damaged_message_the_directory_goes_on(
+            @ForAll @IntRange(max = 5) int which,
+            @ForAll @IntRange(max = 100) int at,
+            @ForAll byte value,
+            @ForAll @IntRange(max = 4) int more)
+            throws Exception {
+        directory = new Directory(); // for each try
+        hello("1", 100);
+        hello("2", 200);
+        publish(0, 100, 7);
+        Owner owner = locate(0).owner(locate(0).find(7));
+        Message[] messages = {
+            new Message.Hello("1", 100, owner, "soft", ""),
+            new Message.Publish(0, 100, new MapOutputLocation(8, Placement.DIRECT, 4096, 1, 100, 8192, 2, 4)),
+            new Message.Withdraw(0, 200, 7),
+            new Message.Locate(0),
+            new Message.Unpin(0, 200),
+            new Message.Report(100, new long[] {1, 2, 3})
+        };
+        byte[] bytes = MessageCodec.encode(messages[which]);
+        Arrays.fill(bytes, at % bytes.length, Math.min(bytes.length, at % bytes.length + 1 + more), value);
+        try {
+            directory.handle(bytes);
+        } catch (MalformedMessageException e) {
+            assertEquals(1, directory.publishedOutputs(), "what is refused changes nothing");
+        }
+        hello("3", 300);
+        assertTrue(publish(5, 300, 9));
+        assertEquals("3", ownerOf(locate(5), 9));
+        directory.removeExecutor("3");
+        assertEquals(0, locate(5).size());
+        directory.reports();
     }
 }

@@ -127,6 +127,20 @@ class MessageCodecTest {
         assertTrue(e.getMessage().contains("version 2"), e.getMessage());
     }
 
+    /** Kryo can say both, and the directory would fail on them long after. */
+    @Test
+    void a_negative_number_or_a_text_that_is_not_there_is_refused() {
+        for (Message message : List.of(
+                new Message.Locate(-1),
+                new Message.Publish(-1, 9, LOCATION),
+                new Message.Withdraw(-1, 9, 300),
+                new Message.Unpin(-1, 9),
+                new Message.Hello(null, -5, null, "", ""))) {
+            byte[] bytes = MessageCodec.encode(message);
+            assertThrows(MalformedMessageException.class, () -> MessageCodec.decode(bytes), message::toString);
+        }
+    }
+
     @Test
     void keys_and_secrets_do_not_show_in_text() {
         assertFalse(new Message.Publish(4, 9, LOCATION).toString().contains(Integer.toString(0xCAFEBABE)));
