@@ -9,6 +9,7 @@ import io.rdmashuffle.verbs.MessageRing;
 import io.rdmashuffle.verbs.ReadBatch;
 import io.rdmashuffle.verbs.VerbsConnection;
 import io.rdmashuffle.verbs.VerbsEndpoint;
+import io.rdmashuffle.verbs.VerbsException;
 import io.rdmashuffle.verbs.WcStatus;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -68,7 +69,11 @@ final class RawReader implements AutoCloseable {
     void send(byte[] bytes) throws IOException {
         int before = completed;
         ring.outgoing(RECEIVES).put(bytes);
-        connection.send(1, ring, RECEIVES, bytes.length);
+        try {
+            connection.send(1, ring, RECEIVES, bytes.length);
+        } catch (VerbsException e) { // soft-iWARP: the owner has just closed; elsewhere the message is flushed
+            broken = true;
+        }
         pump(() -> completed > before || broken);
     }
 
