@@ -6,10 +6,12 @@ import java.util.concurrent.{Executors, TimeUnit}
 
 import scala.jdk.CollectionConverters._
 import scala.util.Random
+import scala.util.control.NonFatal
 
 import org.apache.spark.{HashPartitioner, SparkContext}
 import org.apache.spark.rdmashuffle.SparkInternals
 import org.scalatest.concurrent.Eventually
+import org.scalatest.exceptions.TestFailedException
 import org.scalatest.time.SpanSugar._
 
 /** Random jobs under random faults from a seed, executors killed and replaced: no wrong answer, nothing left over. Only
@@ -55,6 +57,9 @@ class SoakSuite extends RealCluster with Eventually {
     "create_qp prob 0.3 seed %d errno=ENOMEM",
     "post_send prob 0.02 seed %d errno=ENOMEM",
     "reg_mr prob 0.2 seed %d errno=ENOMEM",
+    "read prob 0.02 seed %d corrupt",
+    "read prob 0.01 seed %d event=ADDR_CHANGE",
+    "send prob 0.05 seed %d stall",
     "now port_down # %d"
   )
 
@@ -62,38 +67,47 @@ class SoakSuite extends RealCluster with Eventually {
     val seed = sys.env.get("SOAK_SEED").filter(_.nonEmpty).map(_.toLong).getOrElse(System.nanoTime())
     test(s"$minutes minutes of random jobs under random faults, seed $seed") {
       Files.deleteIfExists(faults)
-      withCluster(settings: _*)(new Soak(_, new Random(seed)).run(minutes, seed))
+      failAfter((minutes + 10).minutes)(withCluster(settings: _*)(new Soak(_, new Random(seed)).run(minutes, seed)))
     }
   }
 
   private class Soak(sc: SparkContext, random: Random) {
 
     private val timer = Executors.newSingleThreadScheduledExecutor()
-    private var rounds, kills, leakChecks = 0
-    private var shuffles = 0
+    private var rounds, wrong, failed, leaks, kills, leakChecks = 0
 
     def run(minutes: Int, seed: Long): Unit = {
       val deadline = System.nanoTime() + TimeUnit.MINUTES.toNanos(minutes)
-      try {
+      try
         while (System.nanoTime() < deadline) {
           round()
-          if (rounds % 10 == 0) assertNothingLeft()
+          if (rounds % 10 == 0) lookForLeaks()
         }
-        assertNothingLeft()
-        assertRdmaAgain()
-      } finally timer.shutdownNow()
+      finally timer.shutdownNow()
+      lookForLeaks()
       writeResult(minutes, seed)
+      assert(wrong == 0 && failed == 0 && leaks == 0, s"$wrong wrong, $failed failed, $leaks leaks")
+      assertRdmaAgain()
     }
 
     private def round(): Unit = {
       rounds += 1
       val script =
         if (random.nextInt(4) == 0) "" else scripts(random.nextInt(scripts.size)).format(1 + random.nextInt(1000))
-      inject(script)
+      inject(if (script.startsWith("now")) script else s"now port_up; $script")
       val kill = random.nextInt(8) == 0
       println(s"round $rounds: '$script'${if (kill) ", an executor is killed" else ""}")
       if (kill) timer.schedule((() => killOne()): Runnable, 200L + random.nextInt(1500), TimeUnit.MILLISECONDS)
-      job()
+      try job()
+      catch {
+        case answer: TestFailedException => wrong += told(answer)
+        case NonFatal(error)             => failed += told(error)
+      }
+    }
+
+    private def told(problem: Throwable): Int = {
+      println(s"round $rounds: $problem")
+      1
     }
 
     /** One of several shuffles whose answers are known; all of them are asserted row by row. */
@@ -106,7 +120,6 @@ class SoakSuite extends RealCluster with Eventually {
         case 1 =>
           val sorted = pairs(sc, keys, perKey, slices).sortByKey(numPartitions = 3).keys.collect().toSeq
           assert(sorted == (0 until keys).flatMap(Seq.fill(perKey)(_)))
-          shuffles += 1
         case 2 =>
           val joined = pairs(sc, keys, 1, slices).join(pairs(sc, keys, perKey, slices), 4).count()
           assert(joined == keys.toLong * perKey)
@@ -133,6 +146,10 @@ class SoakSuite extends RealCluster with Eventually {
         kills += 1
       }
     }
+
+    private def lookForLeaks(): Unit =
+      try assertNothingLeft()
+      catch { case left: TestFailedException => leaks += told(left) }
 
     /** What lives on may have connections among its kind, listeners and free sinks, and nothing else. */
     private def assertNothingLeft(): Unit = {
@@ -184,7 +201,7 @@ class SoakSuite extends RealCluster with Eventually {
       val seen = report()
       val fallbacks = seen.fallbacks.asScala.map { case (reason, blocks) => s""""$reason":$blocks""" }.mkString(",")
       val json =
-        s"""{"minutes":$minutes,"seed":$seed,"jobs":$rounds,"wrong":0,"leaks":0,"leak_checks":$leakChecks,""" +
+        s"""{"minutes":$minutes,"seed":$seed,"jobs":$rounds,"wrong":$wrong,"failed":$failed,"leaks":$leaks,"leak_checks":$leakChecks,""" +
           s""""executors_killed":$kills,"rdma_bytes":${seen.rdmaBytes},"tcp_bytes":${seen.tcpBytes},"fallbacks":{$fallbacks}}"""
       Files.writeString(target.resolve("result.json"), json + "\n")
       println(json)
