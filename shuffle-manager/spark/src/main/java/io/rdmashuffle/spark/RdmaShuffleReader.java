@@ -87,14 +87,11 @@ final class RdmaShuffleReader<K, V, C> implements ShuffleReader<K, C> {
                 .toCompletionIterator();
     }
 
-    @SuppressWarnings(
-            "unchecked") // an Iterator is an IterableOnce, a type that Scala 2.12 does not have: no lambda may name it
     private Iterator<Object> records() {
         SerializerInstance serializer = dependency.serializer().newInstance();
-        Function1<Tuple2<BlockId, InputStream>, Iterator<Object>> recordsOf = stream ->
-                serializer.deserializeStream(stream._2()).asKeyValueIterator().map(record -> (Object) record);
-        Iterator<Object> records = streams()
-                .flatMap((Function1<Tuple2<BlockId, InputStream>, IterableOnce<Object>>) (Function1<?, ?>) recordsOf);
+        Iterator<Object> records = dependency.serializer().supportsRelocationOfSerializedObjects()
+                ? records(serializer, new ConcatenatedStreams(streams()))
+                : recordsOfEach(serializer, streams());
         Iterator<Object> counted = records.map(record -> {
             metrics.incRecordsRead(1);
             return record;
@@ -103,6 +100,22 @@ final class RdmaShuffleReader<K, V, C> implements ShuffleReader<K, C> {
             context.taskMetrics().mergeShuffleReadMetrics();
             return BoxedUnit.UNIT;
         });
+    }
+
+    @SuppressWarnings(
+            "unchecked") // an Iterator is an IterableOnce, a type that Scala 2.12 does not have: no lambda may name it
+    private static Iterator<Object> recordsOfEach(
+            SerializerInstance serializer, Iterator<Tuple2<BlockId, InputStream>> streams) {
+        Function1<Tuple2<BlockId, InputStream>, Iterator<Object>> recordsOf =
+                stream -> records(serializer, stream._2());
+        return streams.flatMap(
+                (Function1<Tuple2<BlockId, InputStream>, IterableOnce<Object>>) (Function1<?, ?>) recordsOf);
+    }
+
+    @SuppressWarnings("unchecked") // a pair is an object
+    private static Iterator<Object> records(SerializerInstance serializer, InputStream stream) {
+        return (Iterator<Object>)
+                (Iterator<?>) serializer.deserializeStream(stream).asKeyValueIterator();
     }
 
     private <T> Iterator<T> interruptible(Iterator<T> iterator) {

@@ -1,12 +1,12 @@
 package io.rdmashuffle.spark;
 
+import io.netty.buffer.Unpooled;
 import io.rdmashuffle.core.memory.Sink;
-import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
 import java.util.concurrent.atomic.AtomicIntegerFieldUpdater;
 import org.apache.spark.network.buffer.ManagedBuffer;
-import org.apache.spark.network.buffer.NioManagedBuffer;
+import org.apache.spark.util.ByteBufferInputStream;
 
 /**
  * A block in a sink, as Spark takes it. Starts with one reference, which is its maker's, and holds one reference to the sink until
@@ -18,28 +18,30 @@ final class SinkManagedBuffer extends ManagedBuffer {
             AtomicIntegerFieldUpdater.newUpdater(SinkManagedBuffer.class, "references");
 
     private final Sink sink;
-    private final NioManagedBuffer view;
+    private final long offset;
+    private final int lengthBytes;
     private volatile int references = 1;
 
     SinkManagedBuffer(Sink sink, long offset, int lengthBytes) {
         sink.retain();
         this.sink = sink;
-        this.view = new NioManagedBuffer(sink.view(offset, lengthBytes));
+        this.offset = offset;
+        this.lengthBytes = lengthBytes;
     }
 
     @Override
     public long size() {
-        return view.size();
+        return lengthBytes;
     }
 
     @Override
-    public ByteBuffer nioByteBuffer() throws IOException {
-        return view.nioByteBuffer();
+    public ByteBuffer nioByteBuffer() {
+        return sink.view(offset, lengthBytes);
     }
 
     @Override
-    public InputStream createInputStream() throws IOException {
-        return view.createInputStream();
+    public InputStream createInputStream() {
+        return new ByteBufferInputStream(nioByteBuffer());
     }
 
     @Override
@@ -62,13 +64,13 @@ final class SinkManagedBuffer extends ManagedBuffer {
     }
 
     @Override
-    public Object convertToNetty() throws IOException {
-        return view.convertToNetty();
+    public Object convertToNetty() {
+        return Unpooled.wrappedBuffer(nioByteBuffer());
     }
 
     /** Abstract in ManagedBuffer since Spark 4.0, unknown to 3.5: hence no Override. */
     @SuppressWarnings("override")
-    public Object convertToNettyForSsl() throws IOException {
-        return view.convertToNetty();
+    public Object convertToNettyForSsl() {
+        return convertToNetty();
     }
 }

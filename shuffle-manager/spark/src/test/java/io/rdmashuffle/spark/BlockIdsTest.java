@@ -28,4 +28,14 @@ class BlockIdsTest {
         assertArrayEquals(new String[] {"shuffle_3_7_2"}, ids.readable());
         assertEquals(1, ids.request("5").size());
     }
+
+    @Test
+    void ids_of_other_kinds_are_left_to_sparks_client() {
+        String[] others = {
+            "rdd_1_2", "broadcast_1_piece0", "shuffle_1", "shuffle_1_2", "shuffle_1_2_0.data", "shuffle_a_2_0"
+        };
+        BlockIds ids = new BlockIds(others);
+        assertArrayEquals(others, ids.unsupported());
+        assertEquals(0, ids.readable().length);
+    }
 }

@@ -11,11 +11,15 @@ public final class Sink {
 
     private final SinkPool pool;
     private final RegisteredMemory memory;
+    /** What {@link #view} is cut from, as each view from native code would be a JNI call; the least of capacity and 2 GiB. */
+    private final ByteBuffer bytes;
+
     private final AtomicInteger references = new AtomicInteger();
 
     Sink(SinkPool pool, RegisteredMemory memory) {
         this.pool = pool;
         this.memory = memory;
+        this.bytes = memory.memory().buffer(0, (int) Math.min(capacityBytes(), Integer.MAX_VALUE));
     }
 
     public long address() {
@@ -32,7 +36,9 @@ public final class Sink {
 
     /** A view without ownership: valid while a reference is held. */
     public ByteBuffer view(long offset, int lengthBytes) {
-        return memory.memory().buffer(offset, lengthBytes);
+        return offset + lengthBytes <= bytes.capacity()
+                ? bytes.slice((int) offset, lengthBytes)
+                : memory.memory().buffer(offset, lengthBytes);
     }
 
     public void retain() {
