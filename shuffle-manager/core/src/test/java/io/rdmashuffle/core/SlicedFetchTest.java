@@ -122,15 +122,13 @@ class SlicedFetchTest extends NodeTest {
         assertTrue(fallback.get(20, TimeUnit.SECONDS) != null);
     }
 
-    /** Keeps the first slice. */
+    /** Keeps all slices, so that the block cannot end; hands out the first. */
     private record Holder(CompletableFuture<Slice> first, CompletableFuture<FallbackReason> fallback)
             implements SliceListener {
 
         @Override
         public void onSlice(int block, Slice slice) {
-            if (!first.complete(slice)) {
-                slice.consumed();
-            }
+            first.complete(slice);
         }
 
         @Override

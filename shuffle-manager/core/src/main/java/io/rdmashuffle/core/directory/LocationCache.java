@@ -123,6 +123,11 @@ public final class LocationCache {
         }
     }
 
+    /** Bytes of offsets for which there is room. */
+    public long freeOffsetsBytes() {
+        return maxOffsetsBytes - offsetsBytes;
+    }
+
     /** What the owner has of the shuffle is not registered any more. */
     public void unpin(long ownerIncarnation, int shuffleId) {
         Table table = tables.get(shuffleId);

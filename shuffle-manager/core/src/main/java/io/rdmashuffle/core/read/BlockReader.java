@@ -24,8 +24,14 @@ public final class BlockReader implements AutoCloseable {
 
     private static final Logger LOG = LoggerFactory.getLogger(BlockReader.class);
 
-    /** Sinks are planned not to exceed this, so that one slow consumer does not hold much. */
-    private static final long PLANNED_SINK_BYTES = 16 << 20;
+    /**
+     * Sinks are planned not to exceed this, as the blocks of a sink are handed over together: the task works on the first blocks of a
+     * fetch while the others are on their way, and one slow consumer does not hold much.
+     */
+    private static final long PLANNED_SINK_BYTES = 256 << 10;
+
+    /** The same for the slices of long blocks, which go to disk. */
+    private static final long MAX_SLICE_BYTES = 16 << 20;
 
     /** What the settings allow in bytes: of sinks, and on their way from each owner and from all. */
     public record Limits(
@@ -59,10 +65,9 @@ public final class BlockReader implements AutoCloseable {
         this.inFlight = new InFlight(limits.inFlightMaxBytes, limits.inFlightMaxBytesPerOwner);
         // several fetches are to have a sink, or their two slices, at a time
         long shareOfSinks = limits.sinks.maxBytes() / 4;
-        this.plannedSinkBytes = Math.min(
-                Math.min(PLANNED_SINK_BYTES, shareOfSinks),
-                Math.min(limits.inFlightMaxBytes, limits.inFlightMaxBytesPerOwner));
-        this.sliceBytes = (int) Long.highestOneBit(plannedSinkBytes);
+        long mostAtOnce = Math.min(shareOfSinks, Math.min(limits.inFlightMaxBytes, limits.inFlightMaxBytesPerOwner));
+        this.plannedSinkBytes = Math.min(PLANNED_SINK_BYTES, mostAtOnce);
+        this.sliceBytes = (int) Long.highestOneBit(Math.min(MAX_SLICE_BYTES, mostAtOnce));
         this.onFetch = onFetch;
         this.counters = counters;
         this.maxMessageBytes = Math.min(loop.endpoint().device().maxMessageBytes(), Integer.MAX_VALUE);

@@ -21,8 +21,11 @@ import java.util.Map;
  */
 final class OffsetsStep implements PlannedReads.Outcome {
 
-    /** Rows up to this are read whole: a READ of 4 KiB costs hardly more than one of 16 bytes. */
-    private static final long WHOLE_ROW_BYTES = 4 << 10;
+    /** Rows up to this are read whole in any case: a READ of 4 KiB costs hardly more than one of 16 bytes. */
+    private static final long SHORT_ROW_BYTES = 4 << 10;
+
+    /** Rows up to this are read whole if they can be kept: one such READ for all tasks to come instead of a small one for each. */
+    private static final long LONG_ROW_BYTES = 64 << 10;
 
     /** A run of offsets {@code [first, last]} of one map output, for the blocks that need it. */
     private record Run(PublishedOutput output, int first, int last, BitSet blocks) {
@@ -92,21 +95,26 @@ final class OffsetsStep implements PlannedReads.Outcome {
     private List<Run> runsOf(BitSet blocks) {
         Map<Long, Run> wholeRows = new HashMap<>();
         List<Run> found = new ArrayList<>();
-        blocks.stream().forEach(block -> {
+        long roomBytes = reader.locations().freeOffsetsBytes();
+        for (int block = blocks.nextSetBit(0); block >= 0; block = blocks.nextSetBit(block + 1)) {
             PublishedOutput output = outputs[block];
-            int partitions = output.partitions();
-            boolean whole = OffsetsRegion.rowBytes(partitions) <= WHOLE_ROW_BYTES;
-            Run run = whole ? wholeRows.get(request.mapIds()[block]) : null;
+            long mapId = request.mapIds()[block];
+            Run run = wholeRows.get(mapId);
             if (run == null) {
-                run = whole
-                        ? new Run(output, 0, partitions, new BitSet())
-                        : new Run(
-                                output, request.startPartitions()[block], request.endPartitions()[block], new BitSet());
+                int partitions = output.partitions();
+                long rowBytes = OffsetsRegion.rowBytes(partitions);
+                if (rowBytes <= SHORT_ROW_BYTES || rowBytes <= Math.min(LONG_ROW_BYTES, roomBytes)) {
+                    run = new Run(output, 0, partitions, new BitSet());
+                    wholeRows.put(mapId, run);
+                    roomBytes -= rowBytes;
+                } else {
+                    run = new Run(
+                            output, request.startPartitions()[block], request.endPartitions()[block], new BitSet());
+                }
                 found.add(run);
-                wholeRows.put(request.mapIds()[block], run);
             }
             run.blocks.set(block);
-        });
+        }
         found.sort(Comparator.comparingLong(Run::address));
         return found;
     }
