@@ -33,7 +33,6 @@ import java.util.List;
 public final class RdmaNode implements AutoCloseable {
 
     private static final int CQ_ENTRIES = 32_000; // soft-RoCE has 32,767 at most
-    private static final long OFFSETS_CACHE_BYTES = 64L << 20;
     private static final long MIN_PINNED_BYTES = 1 << 20; // the least of the setting
 
     private final Listening listening;
@@ -56,7 +55,8 @@ public final class RdmaNode implements AutoCloseable {
         this.listening = listening;
         this.endpoint = listening.endpoint();
         EventLoop loop = new EventLoop(endpoint);
-        LocationCache locations = new LocationCache(directory, loop::submit, OFFSETS_CACHE_BYTES);
+        LocationCache locations =
+                new LocationCache(directory, loop::submit, config.get(RdmaConfig.OFFSETS_CACHE_MAX_BYTES));
         files = new FileRegistrar(endpoint, shares.mapOutputs(), config.get(RdmaConfig.ODP));
         registry = new MapOutputRegistry(endpoint, shares, files, counters);
         stagingPool = new StagingPool(endpoint, shares.staging());

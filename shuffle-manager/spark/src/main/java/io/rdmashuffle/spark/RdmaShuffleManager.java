@@ -7,6 +7,7 @@ import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.TaskContext;
 import org.apache.spark.shuffle.BaseShuffleHandle;
+import org.apache.spark.shuffle.IndexShuffleBlockResolver;
 import org.apache.spark.shuffle.ShuffleHandle;
 import org.apache.spark.shuffle.ShuffleReadMetricsReporter;
 import org.apache.spark.shuffle.ShuffleReader;
@@ -26,6 +27,7 @@ public final class RdmaShuffleManager extends SortShuffleManager {
     private final SparkConf conf;
     private final boolean isDriver;
     private final RdmaConfig config;
+    private final IndexShuffleBlockResolver resolver; // null for Spark's own
     private DriverSide driverSide;
     private ExecutorSide executorSide;
 
@@ -35,6 +37,10 @@ public final class RdmaShuffleManager extends SortShuffleManager {
         this.conf = conf;
         this.isDriver = isDriver;
         this.config = SparkSettings.read(conf);
+        this.resolver = servesFromMemory()
+                ? new CachingBlockResolver(
+                        conf, super.shuffleBlockResolver(), config.get(RdmaConfig.OFFSETS_CACHE_MAX_BYTES))
+                : null;
     }
 
     /** Called on the driver, before any task of the shuffle. */
@@ -82,6 +88,12 @@ public final class RdmaShuffleManager extends SortShuffleManager {
                 executorSide(context).client().forReader());
     }
 
+    /** Called on the driver and on every executor. */
+    @Override
+    public IndexShuffleBlockResolver shuffleBlockResolver() {
+        return resolver == null ? super.shuffleBlockResolver() : resolver;
+    }
+
     /** Called on the driver and on every executor when the shuffle is no longer wanted. */
     @Override
     public boolean unregisterShuffle(int shuffleId) {
@@ -116,6 +128,14 @@ public final class RdmaShuffleManager extends SortShuffleManager {
             side = driverSide;
         }
         return side == null ? DriverSide.nothingYet() : side.report();
+    }
+
+    private boolean servesFromMemory() {
+        return !isDriver
+                && !isOff()
+                && config.get(RdmaConfig.OFFSETS_CACHE_MAX_BYTES) > 0
+                && !SparkSettings.usesOldFetchProtocol(conf)
+                && SparkCompat.canExtendResolver();
     }
 
     private boolean isOff() {

@@ -1,9 +1,13 @@
 package io.rdmashuffle.spark;
 
 import java.lang.reflect.Constructor;
+import java.util.Arrays;
+import java.util.stream.Stream;
 import org.apache.spark.Aggregator;
+import org.apache.spark.SparkConf;
 import org.apache.spark.TaskContext;
 import org.apache.spark.serializer.Serializer;
+import org.apache.spark.shuffle.IndexShuffleBlockResolver;
 import org.apache.spark.util.collection.ExternalSorter;
 import scala.Option;
 import scala.math.Ordering;
@@ -15,6 +19,13 @@ final class SparkCompat {
     private static final Constructor<?> SORTER = ExternalSorter.class.getConstructors()[0];
 
     private SparkCompat() {}
+
+    /** The constructor with which ours is compiled; Spark 3.5 has another, which wants the manager's own table. */
+    static boolean canExtendResolver() {
+        return Stream.of(IndexShuffleBlockResolver.class.getConstructors())
+                .anyMatch(constructor ->
+                        Arrays.equals(constructor.getParameterTypes(), new Class<?>[] {SparkConf.class}));
+    }
 
     @SuppressWarnings("unchecked")
     static <K, V, C> ExternalSorter<K, V, C> newSorter(

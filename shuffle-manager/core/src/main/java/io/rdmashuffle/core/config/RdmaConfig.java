@@ -127,6 +127,15 @@ public final class RdmaConfig {
             "Most bytes on their way from one executor to another at a time.",
             text -> bytes(text, 1L << 20));
 
+    public static final Setting<Long> OFFSETS_CACHE_MAX_BYTES = declare(
+            "offsetsCache.maxBytes",
+            "bytes",
+            "64m",
+            "0 to 1024t",
+            "Most bytes of map outputs' offsets that one executor keeps as reader, and again as owner who serves blocks over"
+                    + " TCP. Beyond it, as with 0, they are read again for each fetch.",
+            text -> bytes(text, 0));
+
     public static final Setting<Long> CONNECT_TIMEOUT_MILLIS = declare(
             "connect.timeout",
             "time",
