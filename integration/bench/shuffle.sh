@@ -6,19 +6,24 @@
 #   --transport auto|tcp|softverbs         auto: what the machine has; softverbs is a test stand-in, not RDMA (default auto)
 #   --pairs N --reads N                    pairs of applications, in the order A B B A (default 5); measured readings of each (default 3)
 #   --any-load                             measure although the machine is busy
+#   --conf KEY=VALUE                       a setting of ours for an ablation; may come again (e.g. spark.shuffle.rdma.sendQueueDepth=16)
+#   --executor-options OPTIONS             more JVM options for all executors, such as a profiler's
 #   --json FILE                            the result for programs
+#   --html FILE                            the same as a page with plots
 set -euo pipefail
 . "$(dirname "$(readlink -f "$0")")/../../bin/common.sh"
 . "$root/bin/build.sh"
+. "$root/integration/bench/result.sh"
 
-maps=500 reduces=500 block=2048 hot=1 transport=auto pairs=5 reads=3 json='' any_load='' line=$*
+maps=500 reduces=500 block=2048 hot=1 transport=auto pairs=5 reads=3 any_load='' line=$* jvm='' settings_of_ours=()
+read_result_options "$@"
+set -- "${arguments[@]}"
 while [ $# -gt 0 ]; do
   case $1 in
     --maps) maps=$2;; --reduces) reduces=$2;; --block-bytes) block=$2;; --hot-factor) hot=$2;;
-    --pairs) pairs=$2;; --reads) reads=$2;; --json) json=$2;;
-    --transport) transport=$2;;
+    --pairs) pairs=$2;; --reads) reads=$2;;
+    --transport) transport=$2;; --conf) settings_of_ours+=("$2");; --executor-options) jvm=$2;;
     --any-load) any_load=yes; shift; continue;;
-    --help | -h) sed -n '2,/^set /{/^set /d;s/^# \?//;p}' "$0"; exit 0;;
     *) say "bench shuffle: unknown option '$1'; see bench shuffle --help"; exit 2;;
   esac
   shift 2
@@ -47,7 +52,7 @@ application() {
 stock() { application sort "$1"; }
 
 ours() {
-  application ours "$1" spark.shuffle.manager=io.rdmashuffle.spark.RdmaShuffleManager spark.shuffle.rdma.mode="$mode"
+  application ours "$1" spark.shuffle.manager=io.rdmashuffle.spark.RdmaShuffleManager spark.shuffle.rdma.mode="$mode" "${settings_of_ours[@]}"
 }
 
 build
@@ -74,14 +79,14 @@ common=(
   spark.shuffle.compress=false
   spark.scheduler.minRegisteredResourcesRatio=1.0
   spark.scheduler.maxRegisteredResourcesWaitingTime=120s
-  spark.executor.extraJavaOptions=-Dio.netty.leakDetection.level=disabled
+  "spark.executor.extraJavaOptions=-Dio.netty.leakDetection.level=disabled $jvm"
 )
 for ((pair = 1; pair <= pairs; pair++)); do
   if ((pair % 2)); then stock "$pair"; ours "$pair"; else ours "$pair"; stock "$pair"; fi
   rm -rf "$out/local" "$out/work"
 done
-java -Drdma.shuffle.commit="$(git -C "$root" describe --always --dirty 2>/dev/null || echo unknown)" \
-  -cp "$integration_jar:$SPARK_HOME/jars/*" io.rdmashuffle.integration.bench.ShuffleBenchReport --maps "$maps" --reduces "$reduces" \
-  --block-bytes "$block" --transport "$transport" --command "bin/rdma-shuffle bench shuffle $line" --runs "$out" --pairs "$pairs" \
-  --json "${json:-$out/shuffle.json}"
 say "runs and logs: $out"
+java -Drdma.shuffle.commit="$(commit)" -cp "$integration_jar:$SPARK_HOME/jars/*" \
+  io.rdmashuffle.integration.bench.ShuffleBenchReport --maps "$maps" --reduces "$reduces" --block-bytes "$block" --transport "$transport" \
+  --hot-factor "$hot" --settings "${settings_of_ours[*]}" --command "bin/rdma-shuffle bench shuffle $line" --runs "$out" --pairs "$pairs" --json "$json"
+write_page 'rdma-shuffle: one shuffle, sort shuffle against ours'

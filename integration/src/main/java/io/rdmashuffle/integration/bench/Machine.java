@@ -1,5 +1,6 @@
 package io.rdmashuffle.integration.bench;
 
+import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -12,6 +13,7 @@ import java.util.regex.Pattern;
 final class Machine {
 
     private static final Pattern CPU_MODEL = Pattern.compile("model name\\s*: (.*)");
+    private static final Pattern PEAK_RESIDENT = Pattern.compile("VmHWM:\\s*(\\d+) kB");
     private static final Pattern CPU_PRESSURE = Pattern.compile("some avg10=([0-9.]+)");
     /** Of /proc/PID/stat, counted after the command's closing parenthesis. */
     private static final int USER_TICKS = 11;
@@ -41,9 +43,29 @@ final class Machine {
 
     /** CPU seconds of a process, user and system, all its threads. */
     static double cpuSeconds(long pid) {
-        String stat = read(Path.of("/proc/" + pid + "/stat"));
+        return cpuSecondsOf(Path.of("/proc/" + pid));
+    }
+
+    private static double cpuSecondsOf(Path processOrThread) {
+        String stat = read(processOrThread.resolve("stat"));
         String[] fields = stat.substring(stat.lastIndexOf(')') + 2).split(" ");
         return (Long.parseLong(fields[USER_TICKS]) + Long.parseLong(fields[SYSTEM_TICKS])) / TICKS_PER_SECOND;
+    }
+
+    /** CPU seconds of those threads of a process that have a name. */
+    static double cpuSeconds(long pid, String threadName) {
+        double seconds = 0;
+        for (File thread : new File("/proc/" + pid + "/task").listFiles()) {
+            if (read(thread.toPath().resolve("comm")).trim().equals(threadName)) {
+                seconds += cpuSecondsOf(thread.toPath());
+            }
+        }
+        return seconds;
+    }
+
+    /** The most memory the process ever had in use, whatever it is: heap, buffers, mapped files. */
+    static long peakResidentBytes(long pid) {
+        return 1024 * Long.parseLong(find(PEAK_RESIDENT, Path.of("/proc/" + pid + "/status"), "0"));
     }
 
     private static String find(Pattern pattern, Path file, String otherwise) {

@@ -1,7 +1,7 @@
 package io.rdmashuffle.integration.bench;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
-import io.rdmashuffle.core.metrics.Gauge;
+import io.rdmashuffle.core.metrics.Counter;
 import io.rdmashuffle.spark.RdmaShuffle;
 import java.io.IOException;
 import java.nio.file.Path;
@@ -25,11 +25,15 @@ import scala.reflect.ClassTag$;
 /**
  * Spark job of one shuffle: all map outputs on executor 0, which only serves, all reduces on executor 1, which only reads. The map
  * stage runs once, the reading many times, as Spark skips a stage whose outputs are there: {@code ShuffleBenchJob --maps M
- * --reduces R --block-bytes B --hot-factor F --warm-ups W --reads N --json FILE}.
+ * --reduces R --block-bytes B --hot-factor F --warm-ups W --reads N --json FILE}. Then nothing happens for a while, to see what an
+ * idle executor costs.
  */
 public final class ShuffleBenchJob {
 
+    private static final int IDLE_SECONDS = 5;
+
     private final SparkContext context;
+    private final TaskTimes tasks = new TaskTimes();
     private final int maps;
     private final int reduces;
     private final int blockBytes;
@@ -41,9 +45,10 @@ public final class ShuffleBenchJob {
         reduces = options.number("reduces", 500);
         blockBytes = options.number("block-bytes", 2048);
         hotFactor = options.number("hot-factor", 1);
+        context.addSparkListener(tasks);
     }
 
-    public static void main(String[] args) throws IOException {
+    public static void main(String[] args) throws IOException, InterruptedException {
         Options options = new Options(args);
         try (SparkSession spark =
                 SparkSession.builder().appName("shuffle benchmark").getOrCreate()) {
@@ -54,34 +59,55 @@ public final class ShuffleBenchJob {
         }
     }
 
-    private ShuffleRun run(int warmUps, int reads) {
+    private ShuffleRun run(int warmUps, int reads) throws InterruptedException {
         Map<String, Long> pids = executorPids();
+        tasks.takeFrom(context);
         RDD<Tuple2<Object, Object>> shuffled = shuffled();
         long start = System.nanoTime();
         read(shuffled);
-        double mapS = secondsSince(start);
+        double firstJobS = secondsSince(start);
+        double mapTaskS = tasks.takeFrom(context).mapTaskS();
         for (int i = 1; i < warmUps; i++) {
             read(shuffled);
         }
         List<ShuffleRun.Reading> readings = new ArrayList<>();
         for (int i = 0; i < reads; i++) {
+            tasks.takeFrom(context);
             readings.add(measured(shuffled, pids));
         }
-        return account(mapS, readings);
+        double busyS = executorsCpuSeconds(pids);
+        Thread.sleep(IDLE_SECONDS * 1000);
+        double idleS = (executorsCpuSeconds(pids) - busyS) / IDLE_SECONDS;
+        long residentBytes =
+                Math.max(Machine.peakResidentBytes(pids.get("0")), Machine.peakResidentBytes(pids.get("1")));
+        return new ShuffleRun(firstJobS, mapTaskS, readings, idleS, residentBytes, moved());
     }
 
     private ShuffleRun.Reading measured(RDD<Tuple2<Object, Object>> shuffled, Map<String, Long> pids) {
         long self = ProcessHandle.current().pid();
-        double[] before = {
-            Machine.cpuSeconds(pids.get("0")), Machine.cpuSeconds(pids.get("1")), Machine.cpuSeconds(self)
-        };
+        double ownerS = Machine.cpuSeconds(pids.get("0"));
+        double readerS = Machine.cpuSeconds(pids.get("1"));
+        double driverS = Machine.cpuSeconds(self);
+        double standInS = standInCpuSeconds(pids);
         long start = System.nanoTime();
         read(shuffled);
+        double wallS = secondsSince(start);
+        ownerS = Machine.cpuSeconds(pids.get("0")) - ownerS;
+        readerS = Machine.cpuSeconds(pids.get("1")) - readerS;
+        driverS = Machine.cpuSeconds(self) - driverS;
+        standInS = standInCpuSeconds(pids) - standInS;
+        TaskTimes.Sums sums = tasks.takeFrom(context);
         return new ShuffleRun.Reading(
-                secondsSince(start),
-                Machine.cpuSeconds(pids.get("0")) - before[0],
-                Machine.cpuSeconds(pids.get("1")) - before[1],
-                Machine.cpuSeconds(self) - before[2]);
+                wallS, ownerS, readerS, driverS, standInS, sums.reduceTaskCpuS(), sums.fetchWaitS());
+    }
+
+    /** What softverbs, where it stands in for a device, takes of the reader: a device would take nothing. */
+    private static double standInCpuSeconds(Map<String, Long> pids) {
+        return Machine.cpuSeconds(pids.get("1"), "softverbs");
+    }
+
+    private static double executorsCpuSeconds(Map<String, Long> pids) {
+        return Machine.cpuSeconds(pids.get("0")) + Machine.cpuSeconds(pids.get("1"));
     }
 
     /** Reads everything; the sum of the lengths proves that it came. */
@@ -144,17 +170,20 @@ public final class ShuffleBenchJob {
                 .collectAsMap();
     }
 
-    private ShuffleRun account(double mapS, List<ShuffleRun.Reading> readings) {
-        String manager = context.getConf().get("spark.shuffle.manager", "sort");
-        if (manager.equals("sort")
-                || context.getConf().get("spark.shuffle.rdma.mode", "auto").equals("off")) {
-            return new ShuffleRun(manager, mapS, readings, 0, 0, Map.of(), 0);
+    /** Of our shuffle; none of it with Spark's. */
+    private ShuffleRun.Moved moved() {
+        if (!context.getConf().contains("spark.shuffle.manager")) {
+            return ShuffleRun.Moved.NOTHING;
         }
         var report = RdmaShuffle.report();
-        long registered =
-                report.figures().get(Gauge.REGISTERED_BYTES) + report.figures().get(Gauge.SINK_POOL_BYTES);
-        return new ShuffleRun(
-                "rdma", mapS, readings, report.rdmaBytes(), report.tcpBytes(), report.fallbacks(), registered);
+        var figures = report.figures();
+        return new ShuffleRun.Moved(
+                report.rdmaBytes(),
+                report.tcpBytes(),
+                report.fallbacks(),
+                report.registeredBytes(),
+                figures.get(Counter.REGISTRATION_NANOS) / 1e9,
+                figures.get(Counter.PUBLISH_NANOS) / 1e9);
     }
 
     private static double secondsSince(long startNanos) {

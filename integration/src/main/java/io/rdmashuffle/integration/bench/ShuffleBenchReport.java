@@ -1,11 +1,13 @@
 package io.rdmashuffle.integration.bench;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.rdmashuffle.integration.bench.ShuffleRun.Reading;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.function.ToDoubleFunction;
 
@@ -31,14 +33,14 @@ public final class ShuffleBenchReport {
                     JSON.readValue(runs.resolve("ours-" + pair + ".json").toFile(), ShuffleRun.class));
         }
         Map<String, Object> row = report.row(options);
-        row.forEach((name, value) -> System.out.printf("%-24s %s%n", name, value));
+        row.forEach((name, value) -> System.out.printf("%-26s %s%n", name, value));
         Map<String, Object> result = new LinkedHashMap<>();
         result.put("command", options.text("command", ""));
-        result.put("transport", options.text("transport", "auto"));
         result.put("machine", Machine.description());
         result.put("rows", List.of(row));
         JSON.writerWithDefaultPrettyPrinter()
                 .writeValue(Path.of(options.text("json", "shuffle.json")).toFile(), result);
+        System.out.println(report.summary(options));
     }
 
     private Map<String, Object> row(Options options) {
@@ -46,49 +48,93 @@ public final class ShuffleBenchReport {
         row.put("maps", options.number("maps", 0));
         row.put("reduces", options.number("reduces", 0));
         row.put("block_bytes", options.number("block-bytes", 0));
-        compare(row, "s", "ratio", ShuffleRun.Reading::wallS);
-        compare(
-                row,
-                "cpu_s",
-                "cpu_ratio",
-                reading -> reading.ownerCpuS() + reading.readerCpuS() + reading.driverCpuS());
-        row.put("owner_cpu_s_sort", median(sort, ShuffleRun.Reading::ownerCpuS));
-        row.put("owner_cpu_s_ours", median(ours, ShuffleRun.Reading::ownerCpuS));
-        row.put("reader_cpu_s_sort", median(sort, ShuffleRun.Reading::readerCpuS));
-        row.put("reader_cpu_s_ours", median(ours, ShuffleRun.Reading::readerCpuS));
-        row.put("first_job_s_sort", medianOf(sort.stream().map(ShuffleRun::mapS).toList()));
-        row.put("first_job_s_ours", medianOf(ours.stream().map(ShuffleRun::mapS).toList()));
-        row.put("rdma_bytes", ours.stream().mapToLong(ShuffleRun::rdmaBytes).sum());
-        row.put("tcp_bytes", ours.stream().mapToLong(ShuffleRun::tcpBytes).sum());
+        row.put("hot_factor", options.number("hot-factor", 1));
+        row.put("transport", options.text("transport", "auto"));
+        row.put("settings_of_ours", options.text("settings", ""));
+        row.put("pairs", sort.size());
+        compare(row, "s", "ratio", Reading::wallS);
+        compare(row, "cpu_s", "cpu_ratio", Reading::cpuS);
+        compare(row, "owner_cpu_s", "owner_cpu_ratio", Reading::ownerCpuS);
+        compare(row, "reader_cpu_s", "reader_cpu_ratio", Reading::readerCpuS);
+        compare(row, "task_cpu_s", "task_cpu_ratio", Reading::reduceTaskCpuS);
+        row.put("stand_in_cpu_s_ours", medianOfReads(ours, Reading::standInCpuS));
+        row.put("fetch_wait_s_sort", medianOfReads(sort, Reading::fetchWaitS));
+        row.put("fetch_wait_s_ours", medianOfReads(ours, Reading::fetchWaitS));
+        both(row, "first_job_s", ShuffleRun::firstJobS);
+        both(row, "map_task_s", ShuffleRun::mapTaskS);
+        both(row, "idle_cpu_share", ShuffleRun::idleCpuS);
+        both(row, "peak_resident_bytes", ShuffleRun::peakResidentBytes);
+        row.put("registration_s", median(ours, run -> run.moved().registrationS()));
+        row.put("publish_s", median(ours, run -> run.moved().publishS()));
         row.put(
-                "registered_bytes",
-                ours.stream().mapToLong(ShuffleRun::registeredBytes).max().orElse(0));
-        row.put("fallbacks", ours.get(0).fallbacks());
+                "rdma_bytes",
+                ours.stream().mapToLong(run -> run.moved().rdmaBytes()).sum());
+        row.put(
+                "tcp_bytes",
+                ours.stream().mapToLong(run -> run.moved().tcpBytes()).sum());
+        row.put(
+                "pinned_bytes",
+                ours.stream().mapToLong(run -> run.moved().pinnedBytes()).max().orElse(0));
+        row.put("fallbacks", ours.get(0).moved().fallbacks());
         return row;
     }
 
-    /** Medians of both, and the median of the ratios of the pairs with the least and the greatest. */
-    private void compare(
-            Map<String, Object> row, String unit, String ratio, ToDoubleFunction<ShuffleRun.Reading> figure) {
-        List<Double> ratios = new ArrayList<>();
-        for (int pair = 0; pair < sort.size(); pair++) {
-            ratios.add(median(List.of(ours.get(pair)), figure) / median(List.of(sort.get(pair)), figure));
-        }
-        row.put("sort_" + unit, median(sort, figure));
-        row.put("ours_" + unit, median(ours, figure));
-        row.put(ratio, medianOf(ratios));
-        row.put(ratio + "_min", ratios.stream().min(Double::compare).orElseThrow());
-        row.put(ratio + "_max", ratios.stream().max(Double::compare).orElseThrow());
+    private String summary(Options options) {
+        Map<String, Object> row = row(options);
+        return String.format(
+                Locale.ROOT,
+                "bench shuffle: %s x %s blocks of %s bytes, %s: reduce stage %.2f (%.2f to %.2f) of sort shuffle's time, CPU %.2f"
+                        + " (%.2f to %.2f), %d pairs",
+                row.get("maps"),
+                row.get("reduces"),
+                row.get("block_bytes"),
+                options.text("transport", "auto"),
+                row.get("ratio"),
+                row.get("ratio_min"),
+                row.get("ratio_max"),
+                row.get("cpu_ratio"),
+                row.get("cpu_ratio_min"),
+                row.get("cpu_ratio_max"),
+                sort.size());
     }
 
-    private static double median(List<ShuffleRun> runs, ToDoubleFunction<ShuffleRun.Reading> figure) {
+    private void both(Map<String, Object> row, String name, ToDoubleFunction<ShuffleRun> figure) {
+        row.put(name + "_sort", median(sort, figure));
+        row.put(name + "_ours", median(ours, figure));
+    }
+
+    /** Medians of both, and the median of the ratios of the pairs with the least and the greatest. */
+    private void compare(Map<String, Object> row, String name, String ratio, ToDoubleFunction<Reading> figure) {
+        List<Double> ratios = new ArrayList<>();
+        for (int pair = 0; pair < sort.size(); pair++) {
+            double ofSort = medianOfReads(List.of(sort.get(pair)), figure);
+            if (ofSort > 0) {
+                ratios.add(medianOfReads(List.of(ours.get(pair)), figure) / ofSort);
+            }
+        }
+        // the two times of the reduce stage are named by the contract: sort_s and ours_s
+        row.put(name.equals("s") ? "sort_s" : name + "_sort", medianOfReads(sort, figure));
+        row.put(name.equals("s") ? "ours_s" : name + "_ours", medianOfReads(ours, figure));
+        row.put(ratio, medianOf(ratios));
+        row.put(ratio + "_min", ratios.stream().min(Double::compare).orElse(Double.NaN));
+        row.put(ratio + "_max", ratios.stream().max(Double::compare).orElse(Double.NaN));
+    }
+
+    private static double medianOfReads(List<ShuffleRun> runs, ToDoubleFunction<Reading> figure) {
         return medianOf(runs.stream()
                 .flatMap(run -> run.reads().stream())
                 .map(figure::applyAsDouble)
                 .toList());
     }
 
+    private static double median(List<ShuffleRun> runs, ToDoubleFunction<ShuffleRun> figure) {
+        return medianOf(runs.stream().map(figure::applyAsDouble).toList());
+    }
+
     private static double medianOf(List<Double> values) {
+        if (values.isEmpty()) {
+            return Double.NaN;
+        }
         List<Double> sorted = values.stream().sorted().toList();
         int middle = sorted.size() / 2;
         return sorted.size() % 2 == 1 ? sorted.get(middle) : (sorted.get(middle - 1) + sorted.get(middle)) / 2;

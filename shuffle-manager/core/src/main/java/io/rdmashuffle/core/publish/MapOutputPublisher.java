@@ -33,6 +33,7 @@ public final class MapOutputPublisher {
      */
     public void publish(int shuffleId, long mapId, Path dataFile, long[] partitionLengths)
             throws NotPublishedException {
+        long start = System.nanoTime();
         MapOutputLocation location = registry.register(shuffleId, mapId, dataFile, partitionLengths);
         try {
             if (!directory.publish(shuffleId, location)) {
@@ -44,6 +45,7 @@ public final class MapOutputPublisher {
             registry.unregister(shuffleId, mapId);
             throw new NotPublishedException(FallbackReason.PUBLISH_FAILED, e.getMessage(), e);
         }
+        counters.add(Counter.PUBLISH_NANOS, System.nanoTime() - start);
         counters.add(Counter.PUBLISHED_OUTPUTS, 1);
         counters.add(Counter.PUBLISHED_BYTES, location.dataBytes());
         if (location.placement() == Placement.STAGED) {
