@@ -36,6 +36,7 @@ public final class RdmaNode implements AutoCloseable {
     private static final long MIN_PINNED_BYTES = 1 << 20; // the least of the setting
 
     private final Listening listening;
+    private final byte[] secret;
     private final VerbsEndpoint endpoint;
     private final Connections connections;
     private final FileRegistrar files;
@@ -53,6 +54,7 @@ public final class RdmaNode implements AutoCloseable {
             RdmaConfig config,
             Counters counters) {
         this.listening = listening;
+        this.secret = secret;
         this.endpoint = listening.endpoint();
         EventLoop loop = new EventLoop(endpoint);
         LocationCache locations =
@@ -149,6 +151,11 @@ public final class RdmaNode implements AutoCloseable {
     /** Where peers connect to, best first. */
     public List<InetSocketAddress> addresses() {
         return listening.announced();
+    }
+
+    /** The application's secret, for a process that serves for this one. Not to be changed. */
+    public byte[] secret() {
+        return secret;
     }
 
     public MapOutputPublisher publisher() {

@@ -14,6 +14,7 @@ import io.rdmashuffle.core.directory.LocationTable;
 import io.rdmashuffle.core.directory.MapOutputLocation;
 import io.rdmashuffle.core.directory.Message;
 import io.rdmashuffle.core.directory.MessageCodec;
+import io.rdmashuffle.core.memory.PinnedShares;
 import io.rdmashuffle.core.metrics.Counters;
 import io.rdmashuffle.verbs.Rdma;
 import java.io.IOException;
@@ -73,12 +74,16 @@ final class TestNodes implements AutoCloseable {
     /** The same on the devices behind other addresses, each taken for the only one of its subnet. */
     RdmaNode openAt(List<String> addresses, String executorId, Counters counters, String... settings)
             throws RdmaUnavailableException {
-        List<LocalAddress> locals = addresses.stream()
-                .map(Subnet::parse)
-                .map(subnet -> new LocalAddress(subnet.address(), "test", subnet))
-                .toList();
         long incarnation = ++incarnations;
-        return kept(RdmaNode.open(executorId, incarnation, locals, client(incarnation), config(settings), counters));
+        return kept(RdmaNode.open(
+                executorId, incarnation, locals(addresses), client(incarnation), config(settings), counters));
+    }
+
+    /** A process that serves what executors wrote; the caller closes it. */
+    static MapOutputServer openServer(byte[] secret, Counters counters, String... settings)
+            throws RdmaUnavailableException {
+        RdmaConfig config = config(settings);
+        return MapOutputServer.open(locals(List.of(HOST)), secret, PinnedShares.of(config), config, counters);
     }
 
     /** The same as an engine opens it, on what this host has. */
@@ -168,6 +173,13 @@ final class TestNodes implements AutoCloseable {
                 ask(message);
             }
         };
+    }
+
+    private static List<LocalAddress> locals(List<String> addresses) {
+        return addresses.stream()
+                .map(Subnet::parse)
+                .map(subnet -> new LocalAddress(subnet.address(), "test", subnet))
+                .toList();
     }
 
     private RdmaNode kept(RdmaNode node) {

@@ -8,8 +8,6 @@ import java.io.DataInputStream;
 import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
@@ -41,7 +39,7 @@ record LookupReply(Owner owner, List<Segment> segments) {
             out.writeByte(LookupRequest.VERSION);
             out.writeBoolean(owner != null);
             if (owner != null) {
-                encode(owner, out);
+                owner.encode(out);
             }
             out.writeShort(segments.size());
             for (Segment segment : segments) {
@@ -59,7 +57,7 @@ record LookupReply(Owner owner, List<Segment> segments) {
             if (in.readInt() != MAGIC || in.readByte() != LookupRequest.VERSION) {
                 throw new IOException("not the answer to a lookup");
             }
-            Owner owner = in.readBoolean() ? decodeOwner(in) : null;
+            Owner owner = in.readBoolean() ? Owner.decode(in) : null;
             if (in.readUnsignedShort() != maps) {
                 throw new IOException("an answer about other map outputs");
             }
@@ -72,33 +70,6 @@ record LookupReply(Owner owner, List<Segment> segments) {
             }
             return new LookupReply(owner, segments);
         }
-    }
-
-    private static void encode(Owner owner, DataOutputStream out) throws IOException {
-        out.writeUTF(owner.executorId());
-        out.writeLong(owner.incarnation());
-        out.writeByte(owner.addresses().size());
-        for (InetSocketAddress address : owner.addresses()) {
-            byte[] ip = address.getAddress().getAddress();
-            out.writeByte(ip.length);
-            out.write(ip);
-            out.writeShort(address.getPort());
-        }
-    }
-
-    private static Owner decodeOwner(DataInputStream in) throws IOException {
-        String name = in.readUTF();
-        long incarnation = in.readLong();
-        int count = in.readUnsignedByte();
-        List<InetSocketAddress> addresses = new ArrayList<>(count);
-        for (int i = 0; i < count; i++) {
-            byte[] ip = in.readNBytes(in.readUnsignedByte());
-            addresses.add(new InetSocketAddress(InetAddress.getByAddress(ip), in.readUnsignedShort()));
-        }
-        if (addresses.isEmpty()) {
-            throw new IOException("an owner without an address");
-        }
-        return new Owner(name, incarnation, addresses);
     }
 
     private static void encode(Segment segment, DataOutputStream out) throws IOException {

@@ -5,11 +5,13 @@ import io.rdmashuffle.core.RdmaUnavailableException;
 import io.rdmashuffle.core.config.Mode;
 import io.rdmashuffle.core.config.RdmaConfig;
 import io.rdmashuffle.core.directory.DirectoryClient;
+import io.rdmashuffle.core.directory.DriverChannel;
 import io.rdmashuffle.core.directory.Message;
 import io.rdmashuffle.core.metrics.Counters;
 import io.rdmashuffle.core.metrics.FallbackLog;
 import io.rdmashuffle.core.metrics.FallbackReason;
 import io.rdmashuffle.core.metrics.Snapshot;
+import io.rdmashuffle.core.publish.NotPublishedException;
 import io.rdmashuffle.verbs.Version;
 import java.io.File;
 import java.io.IOException;
@@ -19,6 +21,9 @@ import java.util.Arrays;
 import java.util.List;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
+import org.apache.spark.network.client.TransportClient;
+import org.apache.spark.storage.BlockManager;
+import org.apache.spark.storage.BlockManagerId;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -35,6 +40,7 @@ final class ExecutorSide implements AutoCloseable {
     private final FallbackLog fallbacks;
     private final DirectoryClient directory; // null when the driver cannot be reached
     private final RdmaNode node; // null when this executor has no RDMA
+    private final ServedPublisher served; // null without an external shuffle service
     private final FallbackReason whyNot;
     private final String cause;
     private final RdmaBlockStoreClient client;
@@ -45,6 +51,7 @@ final class ExecutorSide implements AutoCloseable {
             Counters counters,
             DirectoryClient directory,
             RdmaNode node,
+            ServedPublisher served,
             FallbackReason whyNot,
             String cause,
             SparkEnv env) {
@@ -53,6 +60,7 @@ final class ExecutorSide implements AutoCloseable {
         this.fallbacks = new FallbackLog(counters);
         this.directory = directory;
         this.node = node;
+        this.served = served;
         this.whyNot = whyNot;
         this.cause = cause;
         this.client = new RdmaBlockStoreClient(
@@ -65,11 +73,13 @@ final class ExecutorSide implements AutoCloseable {
         Mode mode = config.get(RdmaConfig.MODE);
         Counters counters = new Counters();
         long incarnation = new SecureRandom().nextLong();
+        long timeoutMillis = config.get(RdmaConfig.DIRECTORY_TIMEOUT_MILLIS);
         DirectoryClient directory = null;
         FallbackReason reason = FallbackReason.UNAVAILABLE;
         String cause;
         try {
-            directory = connectDirectory(env, conf, config, incarnation);
+            DriverChannel driver = connectDriver(env, conf);
+            directory = new DirectoryClient(driver, incarnation, timeoutMillis);
             if (SparkSettings.wantsEncryption(conf, config)) {
                 reason = FallbackReason.ENCRYPTION;
                 cause = "connections are to be encrypted, which RDMA cannot do;"
@@ -90,7 +100,8 @@ final class ExecutorSide implements AutoCloseable {
                         node.device(),
                         node.addresses());
                 LOG.info("RDMA shuffle: local directories {}", node.probe(localDirectories(env)));
-                return new ExecutorSide(mode, counters, directory, node, null, "", env);
+                ServedPublisher served = servedPublisher(env, conf, node, driver, timeoutMillis, counters);
+                return new ExecutorSide(mode, counters, directory, node, served, null, "", env);
             }
         } catch (RdmaUnavailableException | IOException | RuntimeException | LinkageError e) {
             LOG.debug("no RDMA", e);
@@ -98,7 +109,7 @@ final class ExecutorSide implements AutoCloseable {
         }
         LOG.info("RDMA shuffle {}: transport tcp, because {}", Version.text(), cause);
         tellWhyNot(directory, env.executorId(), incarnation, cause);
-        return new ExecutorSide(mode, counters, directory, null, reason, cause, env);
+        return new ExecutorSide(mode, counters, directory, null, null, reason, cause, env);
     }
 
     Mode mode() {
@@ -130,9 +141,25 @@ final class ExecutorSide implements AutoCloseable {
         return client;
     }
 
+    /**
+     * Publishes a committed map output, by the shuffle service of this host if it serves over RDMA. Waits, so on a task thread only; the
+     * executor has RDMA.
+     *
+     * @param partitionLengths bytes of each reduce partition; their sum is the file's length and above 0
+     * @throws NotPublishedException when it is to be read over TCP
+     */
+    void publish(int shuffleId, long mapId, Path dataFile, long[] partitionLengths) throws NotPublishedException {
+        if (served == null || !served.publish(shuffleId, mapId)) {
+            node.publisher().publish(shuffleId, mapId, dataFile, partitionLengths);
+        }
+    }
+
     void removeShuffle(int shuffleId) {
         if (node != null) {
             node.removeShuffle(shuffleId);
+        }
+        if (served != null) {
+            served.removeShuffle(shuffleId);
         }
     }
 
@@ -159,13 +186,30 @@ final class ExecutorSide implements AutoCloseable {
                 .toList();
     }
 
-    private static DirectoryClient connectDirectory(SparkEnv env, SparkConf conf, RdmaConfig config, long incarnation)
-            throws IOException {
+    /** Null without an external shuffle service. */
+    private static ServedPublisher servedPublisher(
+            SparkEnv env, SparkConf conf, RdmaNode node, DriverChannel driver, long timeoutMillis, Counters counters) {
+        if (!conf.getBoolean("spark.shuffle.service.enabled", false)) {
+            return null;
+        }
+        return new ServedPublisher(
+                () -> connectService(env.blockManager()),
+                conf.getAppId(),
+                env.executorId(),
+                node.secret(),
+                driver,
+                timeoutMillis,
+                counters);
+    }
+
+    private static TransportClient connectService(BlockManager blockManager) throws IOException {
+        BlockManagerId service = blockManager.shuffleServerId();
+        return SparkCompat.connect(blockManager.blockStoreClient(), service.host(), service.port());
+    }
+
+    private static DriverChannel connectDriver(SparkEnv env, SparkConf conf) throws IOException {
         try {
-            return new DirectoryClient(
-                    new SparkDriverChannel(conf, env.rpcEnv()),
-                    incarnation,
-                    config.get(RdmaConfig.DIRECTORY_TIMEOUT_MILLIS));
+            return new SparkDriverChannel(conf, env.rpcEnv());
         } catch (RuntimeException e) {
             throw new IOException("the driver has no rdma-shuffle directory: " + e.getMessage(), e);
         }

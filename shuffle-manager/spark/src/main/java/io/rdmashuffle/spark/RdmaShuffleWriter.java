@@ -1,6 +1,5 @@
 package io.rdmashuffle.spark;
 
-import io.rdmashuffle.core.RdmaNode;
 import io.rdmashuffle.core.config.Mode;
 import io.rdmashuffle.core.publish.NotPublishedException;
 import java.io.IOException;
@@ -43,9 +42,8 @@ final class RdmaShuffleWriter<K, V> extends ShuffleWriter<K, V> {
     @Override
     public Option<MapStatus> stop(boolean success) {
         Option<MapStatus> status = writer.stop(success);
-        RdmaNode node = executor.node();
-        if (success && status.isDefined() && node != null) {
-            publish(node, writer.getPartitionLengths());
+        if (success && status.isDefined() && executor.node() != null) {
+            publish(writer.getPartitionLengths());
         }
         return status;
     }
@@ -55,17 +53,13 @@ final class RdmaShuffleWriter<K, V> extends ShuffleWriter<K, V> {
         return writer.getPartitionLengths();
     }
 
-    private void publish(RdmaNode node, long[] lengths) {
+    private void publish(long[] lengths) {
         if (Arrays.stream(lengths).sum() == 0) {
             return; // there is no data file, and no reader will ask
         }
         try {
-            node.publisher()
-                    .publish(
-                            shuffleId,
-                            mapId,
-                            resolver.getDataFile(shuffleId, mapId).toPath(),
-                            lengths);
+            executor.publish(
+                    shuffleId, mapId, resolver.getDataFile(shuffleId, mapId).toPath(), lengths);
         } catch (NotPublishedException e) {
             if (executor.mode() == Mode.REQUIRED) {
                 throw new IllegalStateException(new RdmaRequiredException(e.reason(), e.getMessage()));

@@ -1,11 +1,16 @@
 package io.rdmashuffle.spark;
 
+import java.io.IOException;
 import java.lang.reflect.Constructor;
+import java.lang.reflect.Field;
 import java.util.Arrays;
 import java.util.stream.Stream;
 import org.apache.spark.Aggregator;
 import org.apache.spark.SparkConf;
 import org.apache.spark.TaskContext;
+import org.apache.spark.network.client.TransportClient;
+import org.apache.spark.network.client.TransportClientFactory;
+import org.apache.spark.network.shuffle.BlockStoreClient;
 import org.apache.spark.serializer.Serializer;
 import org.apache.spark.shuffle.IndexShuffleBlockResolver;
 import org.apache.spark.util.collection.ExternalSorter;
@@ -25,6 +30,25 @@ final class SparkCompat {
         return Stream.of(IndexShuffleBlockResolver.class.getConstructors())
                 .anyMatch(constructor ->
                         Arrays.equals(constructor.getParameterTypes(), new Class<?>[] {SparkConf.class}));
+    }
+
+    /**
+     * A connection of Spark's own client, hence with Spark's authentication and encryption; the client keeps its connections to its
+     * subclasses.
+     *
+     * @throws IOException when there is no connection now
+     */
+    static TransportClient connect(BlockStoreClient client, String host, int port) throws IOException {
+        try {
+            Field factory = BlockStoreClient.class.getDeclaredField("clientFactory");
+            factory.setAccessible(true);
+            return ((TransportClientFactory) factory.get(client)).createClient(host, port);
+        } catch (ReflectiveOperationException e) {
+            throw new IOException("this version of Spark has a client that rdma-shuffle does not know", e);
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            throw new IOException("interrupted while connecting", e);
+        }
     }
 
     @SuppressWarnings("unchecked")

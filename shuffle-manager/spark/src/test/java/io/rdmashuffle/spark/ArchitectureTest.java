@@ -1,5 +1,8 @@
 package io.rdmashuffle.spark;
 
+import static com.tngtech.archunit.base.DescribedPredicate.not;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAPackage;
+import static com.tngtech.archunit.core.domain.JavaClass.Predicates.resideInAnyPackage;
 import static com.tngtech.archunit.lang.syntax.ArchRuleDefinition.noClasses;
 import static com.tngtech.archunit.library.dependencies.SlicesRuleDefinition.slices;
 
@@ -36,4 +39,13 @@ class ArchitectureTest {
     @ArchTest
     static final ArchRule packages_of_core_form_no_circle =
             slices().matching("io.rdmashuffle.core.(*)..").should().beFreeOfCycles();
+
+    @ArchTest
+    static final ArchRule what_runs_in_the_nodemanager_needs_no_more_of_spark_than_its_network_libraries = noClasses()
+            .that()
+            .resideInAPackage("io.rdmashuffle.spark.yarn..")
+            .should()
+            .dependOnClassesThat(resideInAnyPackage("scala..", "com.esotericsoftware..", "io.rdmashuffle.spark")
+                    .or(resideInAPackage("org.apache.spark..")
+                            .and(not(resideInAPackage("org.apache.spark.network..")))));
 }

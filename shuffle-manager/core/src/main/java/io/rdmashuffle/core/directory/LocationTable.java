@@ -45,7 +45,7 @@ public final class LocationTable {
     }
 
     private final List<Owner> owners = new ArrayList<>();
-    private final Map<Long, Integer> ownerIndexes = new HashMap<>(); // by incarnation
+    private final Map<Owner, Integer> ownerIndexes = new HashMap<>();
     private final List<Chunk> chunks = new ArrayList<>();
     private int partitions;
     private int rows;
@@ -120,7 +120,7 @@ public final class LocationTable {
     /** Removes a map output if it is this owner's. */
     boolean remove(long mapId, long incarnation) {
         int row = find(mapId);
-        if (row < 0 || ownerOf(row) != indexOf(incarnation)) {
+        if (row < 0 || owner(row).incarnation() != incarnation) {
             return false;
         }
         remove(row);
@@ -198,16 +198,11 @@ public final class LocationTable {
     }
 
     private IntStream rowsOf(long incarnation) {
-        int owner = indexOf(incarnation);
-        return rows().filter(row -> ownerOf(row) == owner);
-    }
-
-    private int indexOf(long incarnation) {
-        return ownerIndexes.getOrDefault(incarnation, GONE);
+        return rows().filter(row -> owner(row).incarnation() == incarnation);
     }
 
     private int indexOf(Owner owner) {
-        return ownerIndexes.computeIfAbsent(owner.incarnation(), incarnation -> {
+        return ownerIndexes.computeIfAbsent(owner, unknown -> {
             owners.add(owner);
             return owners.size() - 1;
         });

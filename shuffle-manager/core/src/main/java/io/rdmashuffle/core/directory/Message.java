@@ -6,11 +6,11 @@ import io.rdmashuffle.core.connection.Owner;
 public sealed interface Message {
 
     /**
-     * An executor introduces itself; answered by {@link Welcome}.
+     * An executor introduces itself, or a service that serves for it when it leaves; answered by {@link Welcome}.
      *
-     * @param owner its identity and listener; null when it has no RDMA
-     * @param executorId the engine's name of the executor
-     * @param incarnation identity of this life of the executor
+     * @param owner where its map outputs are read, under which executor's name; null when it has no RDMA
+     * @param executorId the engine's name of the executor, or another name for a service
+     * @param incarnation identity of this life of the executor; what it publishes and reports bears it
      * @param device name of its RDMA device; empty when it has none
      * @param cause why it has no RDMA; empty when it has
      */

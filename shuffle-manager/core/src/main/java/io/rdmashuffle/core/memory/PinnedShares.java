@@ -32,6 +32,11 @@ public record PinnedShares(
         return of(wholeBytes, config.get(RdmaConfig.SINK_MAX_BYTES), config.get(RdmaConfig.STAGING_MAX_BYTES));
     }
 
+    /** The shares of one of several applications of the process, of whose map outputs no more than that is registered. */
+    public PinnedShares ofApplication(long maxMapOutputBytes) {
+        return new PinnedShares(whole, mapOutputs.share(maxMapOutputBytes), offsets, messages, staging, sinks);
+    }
+
     /** Why nothing can be registered to speak of, with the limits that say so. */
     public String tooSmall() {
         return "only " + (whole.maxBytes() >> 10) + " KiB may be registered (RLIMIT_MEMLOCK "

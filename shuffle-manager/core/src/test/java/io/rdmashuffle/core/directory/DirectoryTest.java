@@ -31,9 +31,12 @@ class DirectoryTest {
     }
 
     private void hello(String executorId, long incarnation) throws MalformedMessageException {
-        Owner owner = new Owner(
+        ask(new Message.Hello(executorId, incarnation, owner(executorId, incarnation), "soft", ""));
+    }
+
+    private static Owner owner(String executorId, long incarnation) {
+        return new Owner(
                 executorId, incarnation, List.of(new InetSocketAddress(InetAddress.getLoopbackAddress(), 4791)));
-        ask(new Message.Hello(executorId, incarnation, owner, "soft", ""));
     }
 
     private boolean publish(int shuffleId, long incarnation, long mapId) throws MalformedMessageException {
@@ -96,6 +99,23 @@ class DirectoryTest {
         assertEquals("2", ownerOf(locate(0), 8));
         assertEquals(5, directory.reports().get(100L).get(Counter.RDMA_BYTES));
         assertEquals(0, directory.reports().get(100L).get(Gauge.REGISTERED_BYTES), "it has nothing any more");
+    }
+
+    @Test
+    void what_a_service_serves_for_executors_goes_by_their_names_and_stays_when_they_are_lost() throws Exception {
+        hello("1", 100);
+        hello("2", 200);
+        ask(new Message.Hello("service for 1", 101, owner("1", 900), "soft", ""));
+        ask(new Message.Hello("service for 2", 201, owner("2", 900), "soft", ""));
+        assertTrue(publish(0, 101, 7));
+        assertTrue(publish(0, 201, 8));
+        assertTrue(publish(0, 100, 9));
+        directory.removeExecutor("1");
+        directory.removeExecutor("2");
+        LocationTable left = locate(0);
+        assertEquals(2, left.size());
+        assertEquals(owner("1", 900), left.owner(left.find(7)));
+        assertEquals(owner("2", 900), left.owner(left.find(8)));
     }
 
     @Test

@@ -1,0 +1,191 @@
+package io.rdmashuffle.spark.yarn;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertInstanceOf;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import io.rdmashuffle.core.directory.Placement;
+import io.rdmashuffle.core.metrics.FallbackReason;
+import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.yarn.api.records.ApplicationId;
+import org.apache.spark.network.shuffle.protocol.RemoveBlocks;
+import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.Timeout;
+import org.junit.jupiter.api.io.TempDir;
+
+/** The service in this process, on softverbs, and what its clients can have of it over Spark's authenticated connections. */
+@Timeout(60)
+class RdmaYarnShuffleServiceTest {
+
+    private static final ApplicationId ONE = ApplicationId.newInstance(1, 1);
+    private static final ApplicationId OTHER = ApplicationId.newInstance(1, 2);
+
+    @TempDir
+    private Path directory;
+
+    private TestShuffleService service;
+
+    @BeforeEach
+    void start() {
+        service = new TestShuffleService(directory, Map.of());
+    }
+
+    @AfterEach
+    void stop() {
+        service.close();
+    }
+
+    @Test
+    void a_committed_map_output_is_served_for_the_executor_that_wrote_it() throws Exception {
+        service.begin(ONE);
+        try (TestShuffleService.Client client = service.client(ONE)) {
+            client.register("3", service.localDir(ONE));
+            TestShuffleService.write(service.localDir(ONE), 5, 7, new byte[300], 0, 100, 100, 300);
+
+            ServiceAnswer.Served served = assertInstanceOf(ServiceAnswer.Served.class, client.serve("3", 5, 7));
+            assertEquals("3", served.owner().executorId());
+            assertEquals(7, served.location().mapId());
+            assertEquals(300, served.location().dataBytes());
+            assertEquals(3, served.location().partitions());
+            assertEquals(Placement.DIRECT, served.location().placement());
+        }
+    }
+
+    @Test
+    void what_is_no_map_output_is_refused_with_a_reason() throws Exception {
+        service.begin(ONE);
+        try (TestShuffleService.Client client = service.client(ONE)) {
+            client.register("3", service.localDir(ONE));
+            TestShuffleService.write(service.localDir(ONE), 5, 8, new byte[200], 0, 100, 300);
+            TestShuffleService.write(service.localDir(ONE), 5, 9, new byte[200], 0, 300, 200);
+
+            assertRefused(FallbackReason.NOT_PUBLISHED, client.serve("3", 5, 7)); // not there
+            assertRefused(FallbackReason.NOT_PUBLISHED, client.serve("4", 5, 8)); // of nobody
+            assertRefused(FallbackReason.NOT_PUBLISHED, client.serve("3", 5, 8)); // shorter than its index says
+            assertRefused(FallbackReason.NOT_PUBLISHED, client.serve("3", 5, 9)); // index goes backwards
+        }
+    }
+
+    @Test
+    void a_client_of_one_application_gets_nothing_of_another() throws Exception {
+        service.begin(ONE);
+        service.begin(OTHER);
+        try (TestShuffleService.Client owner = service.client(ONE);
+                TestShuffleService.Client stranger = service.client(OTHER)) {
+            owner.register("3", service.localDir(ONE));
+            TestShuffleService.write(service.localDir(ONE), 5, 7, new byte[100], 0, 100);
+
+            ServiceRequest stolen = new ServiceRequest.Serve(ONE.toString(), "3", new byte[32], 5, 7);
+            assertThrows(RuntimeException.class, () -> stranger.send(stolen.encode()));
+            assertInstanceOf(ServiceAnswer.Served.class, owner.serve("3", 5, 7));
+        }
+    }
+
+    @Test
+    void a_client_without_the_applications_secret_is_not_let_in() {
+        service.begin(ONE);
+        assertThrows(
+                RuntimeException.class, () -> service.client(ONE, "a guess").serve("3", 5, 7));
+    }
+
+    @Test
+    void local_directories_that_yarn_did_not_give_are_not_believed() throws Exception {
+        service.begin(ONE);
+        try (TestShuffleService.Client client = service.client(ONE)) {
+            for (Path dir : List.of(
+                    directory.resolve("elsewhere"),
+                    service.localDir(OTHER),
+                    service.localDir(ONE).resolve("../../../.."))) {
+                assertThrows(RuntimeException.class, () -> client.register("3", dir), dir.toString());
+            }
+        }
+    }
+
+    @Test
+    void nonsense_is_refused_and_the_connection_goes_on() throws Exception {
+        service.begin(ONE);
+        try (TestShuffleService.Client client = service.client(ONE)) {
+            assertThrows(
+                    RuntimeException.class, () -> client.send(ByteBuffer.wrap(new byte[] {ServiceRequest.TYPE, 99})));
+            client.register("3", service.localDir(ONE));
+            assertRefused(FallbackReason.NOT_PUBLISHED, client.serve("3", 5, 7));
+        }
+    }
+
+    @Test
+    void what_was_removed_is_not_served_again() throws Exception {
+        service.begin(ONE);
+        try (TestShuffleService.Client client = service.client(ONE)) {
+            client.register("3", service.localDir(ONE));
+            TestShuffleService.write(service.localDir(ONE), 5, 7, new byte[100], 0, 100);
+            TestShuffleService.write(service.localDir(ONE), 6, 8, new byte[100], 0, 100);
+            assertInstanceOf(ServiceAnswer.Served.class, client.serve("3", 5, 7));
+            assertInstanceOf(ServiceAnswer.Served.class, client.serve("3", 6, 8));
+
+            client.send(new ServiceRequest.Forget(ONE.toString(), 5).encode());
+            assertRefused(FallbackReason.CLOSED, client.serve("3", 5, 7));
+            client.send(new RemoveBlocks(ONE.toString(), "3", new String[] {"shuffle_6_8_0.data"}).toByteBuffer());
+            assertRefused(FallbackReason.NOT_PUBLISHED, client.serve("3", 6, 8));
+        }
+    }
+
+    @Test
+    void an_ended_application_leaves_nothing() throws Exception {
+        service.begin(ONE);
+        try (TestShuffleService.Client client = service.client(ONE)) {
+            client.register("3", service.localDir(ONE));
+            TestShuffleService.write(service.localDir(ONE), 5, 7, new byte[100], 0, 100);
+            assertInstanceOf(ServiceAnswer.Served.class, client.serve("3", 5, 7));
+            assertTrue(mappedHere("shuffle_5_7_0.data"));
+
+            service.end(ONE);
+            assertRefused(FallbackReason.NOT_PUBLISHED, client.serve("3", 5, 7));
+            assertTrue(!mappedHere("shuffle_5_7_0.data"));
+        }
+    }
+
+    @Test
+    void a_nodemanager_that_starts_again_knows_secrets_and_executors() throws Exception {
+        service.begin(ONE);
+        try (TestShuffleService.Client client = service.client(ONE)) {
+            client.register("3", service.localDir(ONE));
+        }
+        service.close();
+        service = new TestShuffleService(directory, Map.of());
+        TestShuffleService.write(service.localDir(ONE), 5, 7, new byte[100], 0, 100);
+        try (TestShuffleService.Client client = service.client(ONE)) {
+            assertRefused(FallbackReason.CLOSED, client.serve("3", 5, 7)); // no container of it runs here
+            service.begin(ONE);
+            assertInstanceOf(ServiceAnswer.Served.class, client.serve("3", 5, 7));
+        }
+    }
+
+    @Test
+    void a_wrong_setting_leaves_it_with_tcp() throws Exception {
+        service.close();
+        service = new TestShuffleService(directory, Map.of("spark.shuffle.rdma.nonsense", "1"));
+        service.begin(ONE);
+        try (TestShuffleService.Client client = service.client(ONE)) {
+            client.register("3", service.localDir(ONE));
+            TestShuffleService.write(service.localDir(ONE), 5, 7, new byte[100], 0, 100);
+            assertRefused(FallbackReason.UNAVAILABLE, client.serve("3", 5, 7));
+        }
+    }
+
+    private static boolean mappedHere(String file) throws IOException {
+        return Files.readString(Path.of("/proc/self/maps")).contains(file);
+    }
+
+    private static void assertRefused(FallbackReason reason, ServiceAnswer answer) {
+        assertEquals(
+                reason, assertInstanceOf(ServiceAnswer.Refused.class, answer).reason());
+    }
+}
