@@ -40,6 +40,7 @@ final class RdmaFetcher<K, V> extends Fetcher<K, V> {
     private final JobConf conf;
     private final ReducerSide side;
     private final LookupClient lookups;
+    private final RestartWait restart;
     private final int cryptoPadding;
 
     RdmaFetcher(
@@ -62,6 +63,7 @@ final class RdmaFetcher<K, V> extends Fetcher<K, V> {
         this.conf = context.getJobConf();
         this.side = side;
         this.lookups = new LookupClient(context.getReduceTask().getShuffleSecret(), side.connectTimeoutMillis());
+        this.restart = new RestartWait(conf);
         this.cryptoPadding = CryptoUtils.cryptoPadding(conf);
     }
 
@@ -119,7 +121,8 @@ final class RdmaFetcher<K, V> extends Fetcher<K, V> {
                 return true; // the shuffle is over: to end this thread its connection was closed
             }
             side.failed(name);
-            return fallBack(name, e.reason(), left.size(), e.getMessage());
+            fallBack(name, e.reason(), left.size(), e.getMessage());
+            return restart.await(new URL(host.getBaseUrl()), reporter::progress);
         } catch (InterruptedIOException e) {
             return true; // likewise
         }

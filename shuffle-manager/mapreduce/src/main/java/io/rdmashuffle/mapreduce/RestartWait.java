@@ -1,0 +1,65 @@
+package io.rdmashuffle.mapreduce;
+
+import java.io.IOException;
+import java.net.ConnectException;
+import java.net.InetSocketAddress;
+import java.net.Socket;
+import java.net.URL;
+import java.util.concurrent.TimeUnit;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.mapreduce.MRJobConfig;
+import org.apache.hadoop.yarn.conf.YarnConfiguration;
+
+/**
+ * Waits for a NodeManager that is being restarted. A reader over RDMA learns of its end at once; the stock fetcher would then be refused,
+ * and report the maps as lost. Waits as long as Hadoop's own settings for a fetch that broke off say. Any thread.
+ */
+final class RestartWait {
+
+    private static final int CONNECT_MILLIS = 1000;
+    private static final long DEFAULT_TIMEOUT_MILLIS = 30_000; // as of mapred-default.xml
+    private static final long DEFAULT_INTERVAL_MILLIS = 1000;
+
+    private final long timeoutMillis;
+    private final long intervalMillis;
+
+    RestartWait(Configuration job) {
+        boolean recovers =
+                job.getBoolean(YarnConfiguration.NM_RECOVERY_ENABLED, YarnConfiguration.DEFAULT_NM_RECOVERY_ENABLED);
+        boolean retries = job.getBoolean(MRJobConfig.SHUFFLE_FETCH_RETRY_ENABLED, recovers);
+        this.timeoutMillis =
+                retries ? job.getLong(MRJobConfig.SHUFFLE_FETCH_RETRY_TIMEOUT_MS, DEFAULT_TIMEOUT_MILLIS) : 0;
+        this.intervalMillis = job.getLong(MRJobConfig.SHUFFLE_FETCH_RETRY_INTERVAL_MS, DEFAULT_INTERVAL_MILLIS);
+    }
+
+    /**
+     * @param progress told while waiting
+     * @return whether the thread was interrupted; else HTTP is worth a try, or must be the judge
+     */
+    boolean await(URL shuffleUrl, Runnable progress) {
+        InetSocketAddress address = new InetSocketAddress(shuffleUrl.getHost(), shuffleUrl.getPort());
+        long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
+        try {
+            while (refuses(address) && deadline - System.nanoTime() > 0) {
+                progress.run();
+                Thread.sleep(intervalMillis);
+            }
+            return Thread.currentThread().isInterrupted();
+        } catch (InterruptedException e) {
+            Thread.currentThread().interrupt();
+            return true;
+        }
+    }
+
+    /** Nobody listens there. Whatever else is wrong is left to the stock fetcher. */
+    private static boolean refuses(InetSocketAddress address) {
+        try (Socket socket = new Socket()) {
+            socket.connect(address, CONNECT_MILLIS);
+            return false;
+        } catch (ConnectException e) {
+            return true;
+        } catch (IOException e) {
+            return false;
+        }
+    }
+}
