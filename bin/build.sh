@@ -49,6 +49,24 @@ spark_home() {
   rmdir "$SPARK_HOME.part"
 }
 
+# hadoop_home VERSION: sets HADOOP_HOME to that Hadoop's jars, fetched from Maven the first time. VERSION is 3.4 or 3.5, which is the
+# one that the jars are compiled against; so it comes after build integration/mapreduce, and must not compile them again.
+hadoop_home() {
+  local release
+  case $1 in
+    3.4) release=3.4.3;;
+    3.5) release=3.5.0;;
+    *) die "no Hadoop version '$1'";;
+  esac
+  export HADOOP_HOME=$root/integration/mapreduce/target/hadoop-$release
+  [ ! -d "$HADOOP_HOME" ] || return 0
+  local log=integration/mapreduce/target/hadoop.log
+  say "fetching Hadoop $release (log: $log)"
+  (cd "$root" && mvn -q -B -Dstyle.color=never -pl integration/mapreduce -am -Dmaven.main.skip -Dmaven.test.skip -Dspotless.check.skip \
+    -Dhadoop.version="$release" process-classes) >"$root/$log" 2>&1 ||
+    { rm -rf "$HADOOP_HOME"; tail -20 "$root/$log" >&2; die "could not fetch Hadoop $release"; }
+}
+
 # spark_submit ARG…: what Spark's own bin/spark-submit does, in this process's place (call it in a sub-shell).
 spark_submit() {
   local command

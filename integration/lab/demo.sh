@@ -1,5 +1,5 @@
 #!/bin/bash
-# The demo on a kernel RDMA stack: what is slow in the guest is done outside, the queries run inside. Called by bin/lab demo.
+# The demo on a kernel RDMA stack: what is slow in the guest is done outside, the queries or jobs run inside. Called by bin/lab demo.
 set -euo pipefail
 lab_dir=$(dirname "$(readlink -f "$0")")
 . "$lab_dir/../../bin/common.sh"
@@ -11,7 +11,8 @@ usage: lab demo [OPTION…]    the demo inside a throw-away guest, each executor
   --kernel 6.1|7        as for lab run (default 6.1)
   --link rxe|siw|none   as for lab run (default rxe); without RDMA the queries go over TCP
   --timeout SECONDS     then the guest is killed (default 1800)
-  --scale F             TPC-DS scale factor (default 0.01)
+  --engine spark|mapreduce  as for demo (default spark); mapreduce takes no --queries
+  --scale F             as for demo (default 0.01, for mapreduce 0.001)
   --queries q3,…|all    (default q3,q97)
   --out DIR             report, rows and logs (default integration/target/lab-demo)
   --json FILE           write the outcome for programs
@@ -22,13 +23,14 @@ USAGE
 
 misuse() { say "lab demo: $*; see lab demo --help"; exit 2; }
 
-guest=(--timeout 1800) link=rxe scale=0.01 queries=q3,q97 out=$root/integration/target/lab-demo json=''
+guest=(--timeout 1800) link=rxe engine=spark scale='' queries=q3,q97 out=$root/integration/target/lab-demo json=''
 while [ $# -gt 0 ]; do
   case $1 in --help) usage; exit 0;; esac
   [ $# -gt 1 ] || misuse "unknown argument '$1', or it wants a value"
   case $1 in
     --link) link=$2 guest+=("$1" "$2");;
     --kernel | --timeout) guest+=("$1" "$2");;
+    --engine) engine=$2;;
     --scale) scale=$2;;
     --queries) queries=$2;;
     --out) out=$(readlink -m "$2");;
@@ -40,21 +42,29 @@ done
 mode=required
 [ "$link" != none ] || mode=auto
 
-"$root/bin/demo" --prepare --scale "$scale" --queries "$queries"
+if [ "$engine" = mapreduce ]; then
+  options=(--scale "${scale:-0.001}")
+  settings=(--conf mapreduce.shuffle.rdma.connect.timeout=60s)
+else
+  options=(--scale "${scale:-0.01}" --queries "$queries")
+  # no time to compile each query, and a handshake may take its time
+  settings=(
+    --no-warm-up --conf spark.sql.codegen.wholeStage=false --conf spark.sql.codegen.factoryMode=NO_CODEGEN
+    --conf spark.sql.shuffle.partitions=4 --conf spark.sql.files.minPartitionNum=2
+    --conf spark.shuffle.rdma.connect.timeout=60s
+  )
+fi
+demo=("$root/bin/demo" --engine "$engine" "${options[@]}")
+
+"${demo[@]}" --prepare
 mkdir -p "$out"
 rm -f "$out/demo.json"
 # emulated: no vector unit worth its name, no time to verify byte code that the host has run already
 export JDK_JAVA_OPTIONS="${JDK_JAVA_OPTIONS-} -XX:UseAVX=0 -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
-# nor to compile each query, and a handshake may take its time
-settings=(
-  --conf spark.sql.codegen.wholeStage=false --conf spark.sql.codegen.factoryMode=NO_CODEGEN
-  --conf spark.sql.shuffle.partitions=4 --conf spark.sql.files.minPartitionNum=2
-  --conf spark.shuffle.rdma.connect.timeout=60s
-)
 status=0
 # shellcheck disable=SC2016 # the guest knows its addresses
 "$root/bin/lab" run --hosts 2 "${guest[@]}" --share "$out" --env JDK_JAVA_OPTIONS -- bash -c '"$@" --hosts "$LAB_HOST_A,$LAB_HOST_B" --out "$LAB_SHARE"' \
-  demo "$root/bin/demo" --scale "$scale" --queries "$queries" --mode "$mode" --no-warm-up "${settings[@]}" || status=$?
+  demo "${demo[@]}" --mode "$mode" "${settings[@]}" || status=$?
 if [ -n "$json" ] && [ -f "$out/demo.json" ]; then cp "$out/demo.json" "$json"; fi
 say "lab demo: report and logs in $out"
 exit "$status"

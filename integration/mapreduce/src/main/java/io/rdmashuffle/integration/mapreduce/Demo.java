@@ -1,9 +1,8 @@
 package io.rdmashuffle.integration.mapreduce;
 
-import com.fasterxml.jackson.databind.ObjectMapper;
-import com.fasterxml.jackson.databind.PropertyNamingStrategies;
 import io.rdmashuffle.verbs.Rdma;
 import java.io.IOException;
+import java.io.PrintStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -11,38 +10,30 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.mapreduce.Counter;
+import org.apache.hadoop.mapreduce.CounterGroup;
 import org.apache.hadoop.mapreduce.Job;
+import org.apache.hadoop.mapreduce.MRJobConfig;
+import org.apache.hadoop.mapreduce.TaskCounter;
 
 /**
  * WordCount and TeraSort on a YARN cluster of two NodeManagers, once with Hadoop's shuffle and once with ours, compared byte by byte:
- * {@code Demo ROOT VERSION OUT HOST,HOST ROWS [NAME=VALUE…]}; the rest are settings of the jobs with our shuffle. Exit code 0 only if
+ * {@code Demo ROOT CLASS-PATH OUT WORK HOST,HOST ROWS [NAME=VALUE…]}; the rest are settings of the jobs with our shuffle. Exit code 0 only if
  * all outputs are equal.
  */
 public final class Demo {
 
-    private static final String PLUGIN = "mapreduce.job.reduce.shuffle.consumer.plugin.class";
-    private static final String OURS = "io.rdmashuffle.mapreduce.RdmaShuffleConsumer";
+    private static final PrintStream CONSOLE = System.out;
+    /** Where the RDMA libraries are, and what the lab wants of every JVM. */
+    private static final Set<String> TASK_ENVIRONMENT = Set.of("LD_LIBRARY_PATH", "JDK_JAVA_OPTIONS");
+
     private static final int WORDS_PER_LINE = 10;
-
-    /** One job under both shuffles; {@code sort_s} is the stock one's time, as for Spark. */
-    record Compared(String name, long rows, boolean equal, double sortS, double rdmaS) {}
-
-    record Bytes(long rdma, long tcp) {}
-
-    /** What {@code bin/demo --json} promises. */
-    record Result(
-            boolean resultsEqual,
-            String transport,
-            String transportReason,
-            List<Compared> queries,
-            Bytes bytes,
-            Map<String, Long> fallbacks) {}
 
     private interface Run {
         Job run(Configuration conf, org.apache.hadoop.fs.Path output) throws Exception;
@@ -51,13 +42,11 @@ public final class Demo {
     private final MiniCluster cluster;
     private final Path out;
     private final Map<String, String> ourSettings = new HashMap<>();
-    private final List<Compared> compared = new ArrayList<>();
-    private final Map<String, Long> counted = new TreeMap<>();
+    private final List<DemoOutcome.Comparison> compared = new ArrayList<>();
 
     private Demo(MiniCluster cluster, Path out, List<String> settings) {
         this.cluster = cluster;
         this.out = out;
-        ourSettings.put(PLUGIN, OURS);
         for (String setting : settings) {
             String[] parts = setting.split("=", 2);
             ourSettings.put(parts[0], parts[1]);
@@ -66,31 +55,36 @@ public final class Demo {
 
     public static void main(String[] arguments) throws Exception {
         Path out = Path.of(arguments[2]);
-        String[] hosts = arguments[3].split(",");
-        long rows = Long.parseLong(arguments[4]);
-        List<String> settings = List.of(arguments).subList(5, arguments.length);
+        String[] hosts = arguments[4].split(",");
+        long rows = Long.parseLong(arguments[5]);
+        List<String> settings = List.of(arguments).subList(6, arguments.length);
         Map<String, String> environment = System.getenv().entrySet().stream()
-                .filter(variable -> variable.getKey().equals("LD_LIBRARY_PATH"))
+                .filter(variable -> TASK_ENVIRONMENT.contains(variable.getKey()))
                 .collect(Collectors.toMap(Map.Entry::getKey, Map.Entry::getValue));
-        Result result;
-        try (MiniCluster cluster =
-                new MiniCluster(Path.of(arguments[0]), arguments[1], out.resolve("cluster"), hosts[0], environment)) {
-            say("starting a YARN cluster with NodeManagers on " + arguments[3]);
+        System.setOut(System.err); // TeraSort talks
+        DemoOutcome outcome;
+        try (MiniCluster cluster = new MiniCluster(
+                Path.of(arguments[0]),
+                arguments[1],
+                Path.of(arguments[3]),
+                out.resolve("logs"),
+                hosts[0],
+                environment)) {
+            say("starting a YARN cluster with NodeManagers on " + arguments[4]);
             cluster.start();
             for (String host : hosts) {
                 cluster.startNode(host, Map.of());
             }
+            cluster.awaitNodes();
             Demo demo = new Demo(cluster, out, settings);
             demo.wordCount(rows);
             demo.teraSort(rows);
-            result = demo.result();
+            outcome = demo.outcome();
         }
-        new ObjectMapper()
-                .setPropertyNamingStrategy(PropertyNamingStrategies.SNAKE_CASE)
-                .writerWithDefaultPrettyPrinter()
-                .writeValue(out.resolve("demo.json").toFile(), result);
-        System.out.print(text(result));
-        System.exit(result.resultsEqual ? 0 : 1);
+        outcome.write(out.resolve("demo.json"));
+        CONSOLE.print(outcome.text());
+        CONSOLE.flush();
+        System.exit(outcome.resultsEqual() ? 0 : 1);
     }
 
     private void wordCount(long rows) throws Exception {
@@ -115,10 +109,17 @@ public final class Demo {
     private void teraSort(long rows) throws Exception {
         Path input = out.resolve("tera");
         say("TeraGen");
-        Tera.generate(cluster.jobSettings(), rows, 2, hadoop(input));
+        Tera.generate(inOneProcess(), rows, 2, hadoop(input));
         compare("TeraSort", (conf, output) -> Tera.sort(conf, hadoop(input), output, 2));
         say("TeraValidate");
-        Tera.validate(cluster.jobSettings(), hadoop(out.resolve("TeraSort-rdma")), hadoop(out.resolve("TeraValidate")));
+        Tera.validate(inOneProcess(), hadoop(out.resolve("TeraSort-rdma")), hadoop(out.resolve("TeraValidate")));
+    }
+
+    /** Settings of jobs that are not compared: as uber jobs they are done sooner. */
+    private Configuration inOneProcess() {
+        Configuration settings = cluster.jobSettings();
+        settings.setBoolean(MRJobConfig.JOB_UBERTASK_ENABLE, true);
+        return settings;
     }
 
     private void compare(String name, Run job) throws Exception {
@@ -129,52 +130,41 @@ public final class Demo {
         job.run(cluster.jobSettings(), hadoop(stockOutput));
         long between = System.nanoTime();
         say(name + " with ours");
-        Configuration ours = cluster.jobSettings();
+        Configuration ours = cluster.ourJobSettings();
         ourSettings.forEach(ours::set);
         Job ran = job.run(ours, hadoop(ourOutput));
         long end = System.nanoTime();
-        for (Counter counter : ran.getCounters().getGroup("RDMA shuffle")) {
-            counted.merge(counter.getName(), counter.getValue(), Long::sum);
-        }
-        long rows = ran.getCounters()
-                .findCounter(org.apache.hadoop.mapreduce.TaskCounter.REDUCE_OUTPUT_RECORDS)
-                .getValue();
-        compared.add(new Compared(
-                name, rows, equal(stockOutput, ourOutput), (between - start) / 1e9, (end - between) / 1e9));
+        CounterGroup counters = ran.getCounters().getGroup("RDMA shuffle");
+        compared.add(new DemoOutcome.Comparison(
+                name,
+                ran.getCounters().findCounter(TaskCounter.REDUCE_OUTPUT_RECORDS).getValue(),
+                equal(stockOutput, ourOutput),
+                (between - start) / 1e9,
+                (end - between) / 1e9,
+                new DemoOutcome.Bytes(
+                        counters.findCounter("RDMA_BYTES").getValue(),
+                        counters.findCounter("HTTP_BYTES").getValue()),
+                fallbacks(counters)));
     }
 
-    private Result result() {
+    private static Map<String, Long> fallbacks(CounterGroup counters) {
         Map<String, Long> fallbacks = new TreeMap<>();
-        counted.forEach((name, count) -> {
-            if (name.startsWith("FALLBACK_")) {
-                fallbacks.put(name.substring("FALLBACK_".length()), count);
+        for (Counter counter : counters) {
+            if (counter.getName().startsWith("FALLBACK_")) {
+                fallbacks.put(counter.getName().substring("FALLBACK_".length()), counter.getValue());
             }
-        });
-        Bytes bytes = new Bytes(counted.getOrDefault("RDMA_BYTES", 0L), counted.getOrDefault("HTTP_BYTES", 0L));
-        boolean rdma = bytes.rdma > 0;
-        String reason = rdma
-                ? "device " + Rdma.devices().get(0).name()
-                : "off".equals(ourSettings.get("mapreduce.shuffle.rdma.mode"))
-                        ? "mapreduce.shuffle.rdma.mode is off"
-                        : Rdma.isAvailable() ? "of fallbacks " + fallbacks : Rdma.unavailabilityCause();
-        return new Result(
-                compared.stream().allMatch(Compared::equal), rdma ? "rdma" : "tcp", reason, compared, bytes, fallbacks);
+        }
+        return fallbacks;
     }
 
-    private static String text(Result result) {
-        StringBuilder text =
-                new StringBuilder("%-10s %12s %6s %9s %9s%n".formatted("job", "rows", "equal", "stock s", "ours s"));
-        for (Compared job : result.queries) {
-            text.append("%-10s %,12d %6s %9.1f %9.1f%n"
-                    .formatted(job.name, job.rows, job.equal ? "yes" : "NO", job.sortS, job.rdmaS));
+    private DemoOutcome outcome() {
+        if (!Rdma.isAvailable()) {
+            return DemoOutcome.of(compared, "", Rdma.unavailabilityCause());
         }
-        text.append("%,d bytes by RDMA, %,d by HTTP; fallbacks: %s%n"
-                .formatted(result.bytes.rdma, result.bytes.tcp, result.fallbacks));
-        return text.append(
-                        result.transport.equals("rdma")
-                                ? "Transport: RDMA, by %s.%n".formatted(result.transportReason)
-                                : "Transport: TCP, because %s.%n".formatted(result.transportReason))
-                .toString();
+        String whyNot = "off".equals(ourSettings.get("mapreduce.shuffle.rdma.mode"))
+                ? "mapreduce.shuffle.rdma.mode is off"
+                : "of the fallbacks";
+        return DemoOutcome.of(compared, Rdma.devices().get(0).name(), whyNot);
     }
 
     private static boolean equal(Path left, Path right) throws IOException {
@@ -204,6 +194,6 @@ public final class Demo {
     }
 
     private static void say(String what) {
-        System.out.println(what);
+        CONSOLE.println(what);
     }
 }

@@ -32,9 +32,12 @@ public final class MiniCluster implements AutoCloseable {
     public static final String SHUFFLE_HANDLER =
             YarnConfiguration.NM_AUX_SERVICES + "." + ShuffleHandler.MAPREDUCE_SHUFFLE_SERVICEID + ".class";
 
-    private static final Duration START_LIMIT = Duration.ofSeconds(120);
+    /** Seconds on a quiet machine; minutes in an emulated one. */
+    static final Duration START_LIMIT = Duration.ofMinutes(10);
 
+    private final Path templates;
     private final Path directory;
+    private final Path logs;
     private final Map<String, String> environment;
     private final String classPath;
     private final Configuration conf;
@@ -43,26 +46,25 @@ public final class MiniCluster implements AutoCloseable {
     private final List<NodeManagerProcess> nodes = new ArrayList<>();
 
     /**
-     * @param root of the project, where the jars were built
-     * @param version of the jars
-     * @param directory for all files of the cluster
+     * @param root of the project, whose templates in conf are what an operator copies
+     * @param classPath of NodeManagers and tasks: our jar, the jobs, and Hadoop
+     * @param directory for the cluster's files
+     * @param logs for those of NodeManagers and containers
      * @param host of ResourceManager and JobHistoryServer
      * @param environment of NodeManagers and tasks, beside what they have anyway
      */
-    public MiniCluster(Path root, String version, Path directory, String host, Map<String, String> environment)
+    public MiniCluster(
+            Path root, String classPath, Path directory, Path logs, String host, Map<String, String> environment)
             throws IOException {
+        this.templates = root.resolve("conf");
         this.directory = Files.createDirectories(directory);
+        this.logs = logs;
         this.environment = Map.copyOf(environment);
-        this.classPath = String.join(
-                ",",
-                root.resolve("shuffle-manager/mapreduce/target/rdma-shuffle-mapreduce-" + version + ".jar")
-                        .toString(),
-                root.resolve("integration/mapreduce/target/classes").toString(),
-                root.resolve("integration/mapreduce/target/hadoop/*").toString());
+        this.classPath = classPath;
         this.conf = settings(host);
     }
 
-    /** Starts the masters; {@link #startNode} comes next. */
+    /** Starts the masters; {@link #startNode} comes next, and then {@link #awaitNodes}. */
     public void start() {
         resourceManager.init(conf);
         resourceManager.start();
@@ -71,30 +73,60 @@ public final class MiniCluster implements AutoCloseable {
     }
 
     /**
-     * Starts a NodeManager and waits until it has registered.
+     * Starts a NodeManager.
      *
      * @param settings of this one, beside the common ones
      */
-    public NodeManagerProcess startNode(String host, Map<String, String> settings)
-            throws IOException, InterruptedException, TimeoutException {
-        int others = runningNodes();
+    public NodeManagerProcess startNode(String host, Map<String, String> settings) throws IOException {
         Configuration own = new Configuration(conf);
         settings.forEach(own::set);
-        NodeManagerProcess node = new NodeManagerProcess(
-                directory.resolve("node" + nodes.size()), host, own, classPath.replace(',', ':'), environment);
+        String name = "node" + nodes.size();
+        NodeManagerProcess node =
+                new NodeManagerProcess(directory.resolve(name), logs.resolve(name), host, own, classPath, environment);
         nodes.add(node);
         node.start();
-        awaitNodes(others + 1);
         return node;
     }
 
-    /** What a job on this cluster is set with; a copy. */
+    /**
+     * Ends a NodeManager if it runs, and starts it again with its ports, directories and recovery state; waits until it serves map
+     * outputs and has registered.
+     *
+     * @param changed settings, beside those it had
+     */
+    public void restart(NodeManagerProcess node, Map<String, String> changed)
+            throws IOException, InterruptedException, TimeoutException {
+        node.restart(changed);
+        awaitNodes();
+    }
+
+    /** Waits until all NodeManagers have registered. */
+    public void awaitNodes() throws InterruptedException, TimeoutException {
+        long deadline = System.nanoTime() + START_LIMIT.toNanos();
+        while (runningNodes() < nodes.size()) {
+            for (NodeManagerProcess node : nodes) {
+                if (System.nanoTime() - deadline > 0 || !node.isAlive()) {
+                    throw new TimeoutException("a NodeManager did not start; log: " + node.log());
+                }
+            }
+            Thread.sleep(100);
+        }
+    }
+
+    /** What a job on this cluster is set with, with Hadoop's shuffle; a copy. */
     public Configuration jobSettings() {
         return new Configuration(conf);
     }
 
+    /** The same with our shuffle. */
+    public Configuration ourJobSettings() {
+        Configuration ours = jobSettings();
+        ours.addResource(template("mapred-site.xml.template"));
+        return ours;
+    }
+
     /** NodeManagers that the ResourceManager sees running. */
-    public int runningNodes() {
+    private int runningNodes() {
         return (int) resourceManager.getRMContext().getRMNodes().values().stream()
                 .filter(node -> node.getState() == NodeState.RUNNING)
                 .count();
@@ -120,26 +152,16 @@ public final class MiniCluster implements AutoCloseable {
         }
     }
 
-    private void awaitNodes(int count) throws InterruptedException, TimeoutException {
-        long deadline = System.nanoTime() + START_LIMIT.toNanos();
-        while (runningNodes() < count) {
-            if (System.nanoTime() - deadline > 0 || !nodes.get(nodes.size() - 1).isAlive()) {
-                throw new TimeoutException("a NodeManager did not start; log: "
-                        + nodes.get(nodes.size() - 1).log());
-            }
-            Thread.sleep(100);
-        }
-    }
-
     private Configuration settings(String host) {
         Configuration settings = new YarnConfiguration();
         settings.set("fs.defaultFS", "file:///");
         settings.set("hadoop.tmp.dir", directory.resolve("tmp").toString());
         settings.set(MRJobConfig.MR_AM_STAGING_DIR, directory.resolve("staging").toString());
         settings.set(MRConfig.FRAMEWORK_NAME, MRConfig.YARN_FRAMEWORK_NAME);
-        settings.set(MRJobConfig.MAPREDUCE_APPLICATION_CLASSPATH, classPath);
-        settings.set(YarnConfiguration.YARN_APPLICATION_CLASSPATH, classPath);
-        settings.set(SHUFFLE_HANDLER, "io.rdmashuffle.mapreduce.RdmaShuffleHandler");
+        settings.set(MRJobConfig.MAPREDUCE_APPLICATION_CLASSPATH, classPath.replace(':', ','));
+        settings.set(YarnConfiguration.YARN_APPLICATION_CLASSPATH, classPath.replace(':', ','));
+        settings.setBoolean(YarnConfiguration.NM_RECOVERY_ENABLED, true);
+        settings.addResource(template("yarn-site.xml.template"));
         masters(settings, host);
         scheduling(settings);
         tasks(settings);
@@ -173,6 +195,10 @@ public final class MiniCluster implements AutoCloseable {
         settings.set("yarn.scheduler.capacity.per-node-heartbeat.multiple-assignments-enabled", "false");
     }
 
+    private org.apache.hadoop.fs.Path template(String name) {
+        return new org.apache.hadoop.fs.Path(templates.resolve(name).toUri());
+    }
+
     private void tasks(Configuration settings) {
         String jvm = " -XX:TieredStopAtLevel=1 -XX:+UseSerialGC";
         settings.setInt(MRJobConfig.MR_AM_VMEM_MB, 512);
@@ -182,8 +208,12 @@ public final class MiniCluster implements AutoCloseable {
         settings.setInt(MRJobConfig.REDUCE_MEMORY_MB, 512);
         settings.set(MRJobConfig.REDUCE_JAVA_OPTS, "-Xmx256m" + jvm);
         settings.setInt(MRJobConfig.IO_SORT_MB, 64);
-        settings.set(
-                MRJobConfig.REDUCE_ENV,
-                environment.entrySet().stream().map(Object::toString).collect(Collectors.joining(",")));
+        // tests count attempts
+        settings.setBoolean(MRJobConfig.MAP_SPECULATIVE, false);
+        settings.setBoolean(MRJobConfig.REDUCE_SPECULATIVE, false);
+        String variables = environment.entrySet().stream().map(Object::toString).collect(Collectors.joining(","));
+        for (String task : List.of(MRJobConfig.MR_AM_ENV, MRJobConfig.MAP_ENV, MRJobConfig.REDUCE_ENV)) {
+            settings.set(task, variables);
+        }
     }
 }

@@ -36,7 +36,7 @@ public final class WordCount {
         return job;
     }
 
-    static final class Words extends Mapper<LongWritable, Text, Text, IntWritable> {
+    static class Words extends Mapper<LongWritable, Text, Text, IntWritable> {
 
         private static final IntWritable ONE = new IntWritable(1);
 
