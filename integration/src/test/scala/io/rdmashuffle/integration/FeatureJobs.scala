@@ -3,7 +3,7 @@ package io.rdmashuffle.integration
 import org.apache.spark.rdd.{RDD, ShuffledRDD}
 import org.apache.spark.serializer.{JavaSerializer, KryoSerializer, Serializer}
 import org.apache.spark.sql.{Row, SparkSession}
-import org.apache.spark.{HashPartitioner, RangePartitioner, SparkContext}
+import org.apache.spark.{HashPartitioner, RangePartitioner}
 
 /** Jobs that several suites run. */
 object FeatureJobs {
@@ -40,11 +40,4 @@ object FeatureJobs {
       .parallelize(0 until 2000, 6)
       .map(i => (i, i.toLong * i))
       .partitionBy(new HashPartitioner(partitions))
-
-  /** The same where each of so many executors, of one core, writes one map output. */
-  def shuffledByAll(sc: SparkContext, executors: Int): RDD[(Int, Long)] =
-    sc.parallelize(0 until 2000, executors)
-      .barrier()
-      .mapPartitions(_.map(i => (i, i.toLong * i)))
-      .partitionBy(new HashPartitioner(executors))
 }

@@ -45,9 +45,6 @@ trait FeatureSuite extends RealCluster {
     val id: Int = rdd.dependencies.head.asInstanceOf[ShuffleDependency[_, _, _]].shuffleId
 
     def assertRows(read: RDD[(Int, Long)] = rdd): Unit = assertSame(expected, FeatureSuite.rows(read))
-
-    /** The same pairs from another shuffle. */
-    def from(other: RDD[(Int, Long)]): Shuffled = new Shuffled(other, expected)
   }
 
   /** The messages of the fetch failures from now on. */

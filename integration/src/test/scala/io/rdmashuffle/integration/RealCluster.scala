@@ -85,13 +85,10 @@ trait RealCluster extends AnyFunSuite with TimeLimits {
 
 object RealCluster {
 
-  /** What each executor says, asked by a stage whose tasks start only when every slot is free for one. */
-  def onExecutors[T](sc: SparkContext)(ask: () => T): Map[String, T] = {
-    val slots = sc.defaultParallelism
-    sc.parallelize(0 until slots, slots)
-      .barrier()
+  /** What each executor says, asked by tasks. */
+  def onExecutors[T](sc: SparkContext)(ask: () => T): Map[String, T] =
+    sc.parallelize(0 until 8, 8)
       .mapPartitions(_.map(_ => SparkEnv.get.executorId -> ask()))
       .collect()
       .toMap
-  }
 }

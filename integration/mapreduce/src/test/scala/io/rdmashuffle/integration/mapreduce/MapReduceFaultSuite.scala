@@ -1,30 +1,37 @@
 package io.rdmashuffle.integration.mapreduce
 
-/** What goes wrong on the way changes no output and makes no map run again. One of the two NodeManagers is a stock one.
+import scala.jdk.CollectionConverters._
+
+/** What goes wrong on the way changes no output and makes no map run again. One of the two NodeManagers is a stock one
+  * at first, and becomes one of ours on the way.
   */
 class MapReduceFaultSuite extends YarnCluster {
 
-  private val stockHandler = MiniCluster.SHUFFLE_HANDLER -> "org.apache.hadoop.mapred.ShuffleHandler"
+  private val maps = 6
 
-  override protected def nodes: Seq[Map[String, String]] = Seq(Map.empty, Map(stockHandler))
+  override protected def nodes: Seq[Map[String, String]] =
+    Seq(Map.empty, Map(MiniCluster.SHUFFLE_HANDLER -> "org.apache.hadoop.mapred.ShuffleHandler"))
 
-  private lazy val input = text(files = 6, lines = 5000)
+  private lazy val second = running(1)
 
-  private lazy val stock = run(WordCount.job(_, input, _, 4))
+  private lazy val input = text(files = maps, lines = 5000)
+
+  /** Hadoop's reducers, on one NodeManager of each kind. */
+  private lazy val expected = run(WordCount.job(_, input, _, 4), stock()).files
 
   private def assertFellBack(ran: Ran, reasons: String*): Unit = {
-    assert(ran.files == stock.files)
+    assert(ran.files == expected)
     assert(ran.counter("HTTP_BYTES") > 0)
     assert(ran.counter("RDMA_BYTES") + ran.counter("HTTP_BYTES") == ran.shuffledBytes)
     assert(reasons.exists(ran.fallbacks.contains), ran.fallbacks)
-    assert(ran.failedShuffles == 0)
-    assert(ran.launchedMaps == 6)
+    assert(ran.launchedMaps == maps)
   }
 
   test("map outputs of a stock NodeManager come over HTTP, those of the other over RDMA") {
-    val ran = run(WordCount.job(_, input, _, 4), ours)
+    val ran = run(WordCount.job(_, input, _, 4), ours())
     assertFellBack(ran, "NOT_PUBLISHED")
     assert(ran.counter("RDMA_BYTES") > 0)
+    assert(ran.failedShuffles == 0)
   }
 
   for (
@@ -35,7 +42,46 @@ class MapReduceFaultSuite extends YarnCluster {
   )
     test(s"$fault cost only speed") {
       inject(script)
-      try assertFellBack(run(WordCount.job(_, input, _, 4), ours), reasons: _*)
-      finally inject("")
+      val ran =
+        try run(WordCount.job(_, input, _, 4), ours())
+        finally inject("")
+      assertFellBack(ran, reasons: _*)
+      assert(ran.failedShuffles == 0)
     }
+
+  test("map outputs of a NodeManager without RDMA come over HTTP, those of the other over RDMA") {
+    change(
+      second,
+      MiniCluster.SHUFFLE_HANDLER -> "io.rdmashuffle.mapreduce.RdmaShuffleHandler",
+      "mapreduce.shuffle.rdma.listen.subnets" -> "203.0.113.0/24"
+    )
+    val ran = run(WordCount.job(_, input, _, 4), ours())
+    assertFellBack(ran, "UNAVAILABLE")
+    assert(ran.counter("RDMA_BYTES") > 0)
+    assert(ran.failedShuffles == 0)
+  }
+
+  test("map outputs beyond a job's budget in a NodeManager come over HTTP, and are counted there") {
+    change(
+      second,
+      "mapreduce.shuffle.rdma.listen.subnets" -> "",
+      "mapreduce.shuffle.rdma.pinned.maxBytesPerApplication" -> "1m"
+    )
+    val numbers = (0 until 4).map(file => lines("numbers", Seq(s"${2 * file}", s"${2 * file + 1}"))).last
+    val ran = run(LargeRecords.job(_, numbers, _), ours())
+    assert(ran.files == run(LargeRecords.job(_, numbers, _), stock()).files)
+    assert(ran.counter("RDMA_BYTES") > 0 && ran.counter("HTTP_BYTES") > 0)
+    assert(ran.fallbacks.keySet == Set("OVER_BUDGET"))
+    assert(metric(second, "RefusedOutputs") > 0)
+  }
+
+  test("when the last NodeManager is like the others, all map outputs come over RDMA") {
+    change(second, "mapreduce.shuffle.rdma.pinned.maxBytesPerApplication" -> "0")
+    val ran = run(WordCount.job(_, input, _, 4), ours(required))
+    ran.assertAllByRdma()
+    assert(ran.files == expected)
+  }
+
+  private def change(node: NodeManagerProcess, settings: (String, String)*): Unit =
+    cluster.restart(node, settings.toMap.asJava)
 }

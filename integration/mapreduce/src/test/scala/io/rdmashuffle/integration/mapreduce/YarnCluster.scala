@@ -2,21 +2,26 @@ package io.rdmashuffle.integration.mapreduce
 
 import java.nio.{ByteBuffer, ByteOrder}
 import java.nio.file.{Files, Path, StandardCopyOption}
+import java.util.concurrent.atomic.AtomicInteger
 
+import scala.io.Source
 import scala.jdk.CollectionConverters._
 
+import com.fasterxml.jackson.databind.ObjectMapper
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{Path => HadoopPath}
 import org.apache.hadoop.mapreduce.{Job, JobCounter, TaskCounter}
 import org.scalatest.BeforeAndAfterAll
-import org.scalatest.concurrent.{Signaler, ThreadSignaler, TimeLimits}
+import org.scalatest.concurrent.{Eventually, Signaler, ThreadSignaler, TimeLimits}
 import org.scalatest.funsuite.AnyFunSuite
 import org.scalatest.time.SpanSugar._
 
 /** Suites on a YARN cluster of two NodeManagers, each a process of its own, as every task is. They run on softverbs. */
-trait YarnCluster extends AnyFunSuite with BeforeAndAfterAll with TimeLimits {
+trait YarnCluster extends AnyFunSuite with BeforeAndAfterAll with TimeLimits with Eventually {
 
   implicit val signaler: Signaler = ThreadSignaler
+
+  implicit override val patienceConfig: PatienceConfig = PatienceConfig(120.seconds, 500.millis)
 
   private val root = Path.of(sys.props("rdmashuffle.root")).toRealPath()
 
@@ -33,8 +38,9 @@ trait YarnCluster extends AnyFunSuite with BeforeAndAfterAll with TimeLimits {
 
   protected lazy val cluster = new MiniCluster(
     root,
-    sys.props("rdmashuffle.version"),
+    sys.props("rdmashuffle.classpath"),
     directory.resolve("cluster"),
+    directory.resolve("logs"),
     "127.0.0.1",
     Map(
       "LD_LIBRARY_PATH" -> root.resolve("native/target/softverbs").toString,
@@ -48,7 +54,9 @@ trait YarnCluster extends AnyFunSuite with BeforeAndAfterAll with TimeLimits {
 
   protected lazy val running: Seq[NodeManagerProcess] = {
     cluster.start()
-    nodes.map(settings => cluster.startNode("127.0.0.1", settings.asJava))
+    val started = nodes.map(settings => cluster.startNode("127.0.0.1", settings.asJava))
+    cluster.awaitNodes()
+    started
   }
 
   override def beforeAll(): Unit = assert(running.size == nodes.size)
@@ -73,6 +81,8 @@ trait YarnCluster extends AnyFunSuite with BeforeAndAfterAll with TimeLimits {
       .map(counter => counter.getName.stripPrefix("FALLBACK_") -> counter.getValue)
       .toMap
 
+    def isUber: Boolean = job.getStatus.isUber
+
     lazy val files: Map[String, Seq[Byte]] = filesOf(output)
 
     def assertAllByRdma(): Unit = {
@@ -85,25 +95,32 @@ trait YarnCluster extends AnyFunSuite with BeforeAndAfterAll with TimeLimits {
 
   val required: (String, String) = "mapreduce.shuffle.rdma.mode" -> "required"
 
-  val ours: (String, String) =
-    "mapreduce.job.reduce.shuffle.consumer.plugin.class" -> "io.rdmashuffle.mapreduce.RdmaShuffleConsumer"
+  /** Settings of a job with Hadoop's shuffle. */
+  def stock(wanted: (String, String)*): Configuration = set(cluster.jobSettings(), wanted)
 
-  private var outputs = 0
+  /** Settings of a job with ours. */
+  def ours(wanted: (String, String)*): Configuration = set(cluster.ourJobSettings(), wanted)
 
-  /** Runs a job to its end; it must succeed. */
-  def run(make: (Configuration, HadoopPath) => Job, wanted: (String, String)*): Ran = failAfter(6.minutes) {
-    outputs += 1
-    val output = path(s"output$outputs")
-    val job = make(settings(wanted: _*), output)
-    assert(job.waitForCompletion(false), s"${job.getJobName}: ${job.getStatus.getFailureInfo}")
-    new Ran(job, output)
-  }
-
-  def settings(wanted: (String, String)*): Configuration = {
-    val conf = cluster.jobSettings()
+  private def set(conf: Configuration, wanted: Seq[(String, String)]): Configuration = {
     wanted.foreach { case (name, value) => conf.set(name, value) }
     conf
   }
+
+  private val outputs = new AtomicInteger
+
+  /** Runs a job to its end; it must succeed. */
+  def run(make: (Configuration, HadoopPath) => Job, conf: Configuration): Ran = run(make, conf, _ => ())
+
+  /** The same with something to do while it runs. */
+  def run(make: (Configuration, HadoopPath) => Job, conf: Configuration, meanwhile: Job => Unit): Ran =
+    failAfter(6.minutes) {
+      val output = path(s"output${outputs.incrementAndGet()}")
+      val job = make(conf, output)
+      job.submit()
+      meanwhile(job)
+      assert(job.waitForCompletion(false), s"${job.getJobName}: ${job.getStatus.getFailureInfo}")
+      new Ran(job, output)
+    }
 
   def path(name: String): HadoopPath = new HadoopPath(directory.resolve(name).toUri)
 
@@ -136,6 +153,13 @@ trait YarnCluster extends AnyFunSuite with BeforeAndAfterAll with TimeLimits {
   def inject(script: String): Unit = {
     val next = Files.writeString(directory.resolve("faults.next"), script)
     Files.move(next, faultsFile, StandardCopyOption.ATOMIC_MOVE)
+  }
+
+  /** One of a NodeManager's metrics, as its page tells it. */
+  def metric(node: NodeManagerProcess, name: String): Long = {
+    val page = Source.fromURL(s"http://${node.webAddress}/jmx?qry=Hadoop:service=NodeManager,name=RdmaShuffle")
+    try new ObjectMapper().readTree(page.mkString).path("beans").path(0).path(name).asLong(-1)
+    finally page.close()
   }
 
   /** PDs, CQs, QPs, cm_ids and MRs of a NodeManager, as softverbs counts them. */
