@@ -34,6 +34,8 @@ public final class DirectoryBench {
     private final Random random;
     private final Directory directory = new Directory();
     private long longestCallNanos;
+    private long longestCallCpuNanos;
+    private long cpuNanos;
 
     private DirectoryBench(Options options) {
         maps = options.number("maps", 100_000);
@@ -62,12 +64,13 @@ public final class DirectoryBench {
         }
         long heapBefore = usedHeap();
         longestCallNanos = 0;
+        longestCallCpuNanos = 0;
         long publishNanos = 0;
-        long cpuBefore = THREADS.getCurrentThreadCpuTime();
+        cpuNanos = 0;
         for (int map = 0; map < maps; map++) {
             publishNanos += call(MessageCodec.encode(publish(map)));
         }
-        long cpuNanos = THREADS.getCurrentThreadCpuTime() - cpuBefore;
+        long publishCpuNanos = cpuNanos;
         long heapBytes = usedHeap() - heapBefore;
         byte[] question = MessageCodec.encode(new Message.Locate(SHUFFLE));
         long encodeNanos = call(question);
@@ -79,17 +82,14 @@ public final class DirectoryBench {
         long decodeStart = System.nanoTime();
         MessageCodec.decode(answer);
         long decodeNanos = System.nanoTime() - decodeStart;
-        long lossStart = System.nanoTime();
-        directory.removeExecutor("0");
-        long lossNanos = System.nanoTime() - lossStart;
-        longestCallNanos = Math.max(longestCallNanos, lossNanos);
+        long lossNanos = timed(() -> directory.removeExecutor("0"));
 
         Map<String, Object> result = new LinkedHashMap<>();
         result.put("maps", maps);
         result.put("executors", executors);
         result.put("publishes_per_s", Math.round(maps / seconds(publishNanos)));
-        // with the encoding of the messages; where other work takes the processors, this one tells more
-        result.put("publishes_per_cpu_s", Math.round(maps / seconds(cpuNanos)));
+        // where other work takes the processors, CPU time tells more
+        result.put("publishes_per_cpu_s", Math.round(maps / seconds(publishCpuNanos)));
         result.put("driver_bytes_per_map", Math.round((double) heapBytes / maps));
         result.put("kept_answer_bytes_per_map", (double) answer.length / maps);
         result.put("locate_bytes_per_executor", answer.length);
@@ -98,15 +98,29 @@ public final class DirectoryBench {
         result.put("decode_on_executor_ms", decodeNanos / 1e6);
         result.put("remove_executor_ms", lossNanos / 1e6);
         result.put("longest_call_ms", longestCallNanos / 1e6);
+        result.put("longest_call_cpu_ms", longestCallCpuNanos / 1e6);
         result.put("machine", Machine.description());
         return result;
     }
 
+    /** @return nanoseconds by the clock */
     private long call(byte[] message) throws MalformedMessageException {
+        return timed(() -> directory.handle(message));
+    }
+
+    private interface Call {
+        void run() throws MalformedMessageException;
+    }
+
+    private long timed(Call call) throws MalformedMessageException {
+        long cpuStart = THREADS.getCurrentThreadCpuTime();
         long start = System.nanoTime();
-        directory.handle(message);
+        call.run();
         long nanos = System.nanoTime() - start;
+        long cpu = THREADS.getCurrentThreadCpuTime() - cpuStart;
         longestCallNanos = Math.max(longestCallNanos, nanos);
+        longestCallCpuNanos = Math.max(longestCallCpuNanos, cpu);
+        cpuNanos += cpu;
         return nanos;
     }
 

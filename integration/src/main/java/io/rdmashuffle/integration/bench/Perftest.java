@@ -5,13 +5,13 @@ import java.net.InetAddress;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.TimeUnit;
 
 /** The READ tests of perftest, server and client on this machine, connected by rdma_cm as ours are. */
 final class Perftest {
 
     private static final double MIB = 1 << 20; // what perftest calls MB
     private static final int TIMEOUT_SECONDS = 120;
+    private static final int ATTEMPTS = 5;
     private static final int FIRST_PORT = 18600;
 
     private final String ownerDevice;
@@ -45,9 +45,8 @@ final class Perftest {
         command.addAll(List.of(more));
         Process server = start(command, "-d", ownerDevice);
         try {
-            awaitListening(server);
-            Process client = start(command, "-d", readerDevice, ownerAddress.getHostAddress());
-            String output = output(client);
+            awaitReady(server);
+            String output = client(command, server);
             for (String line : output.lines().map(String::strip).toList()) {
                 if (line.matches(bytes + "\\s+\\d+\\s.*")) {
                     return line.split("\\s+");
@@ -60,14 +59,32 @@ final class Perftest {
         }
     }
 
+    /** The server says that it waits shortly before it does: a client that comes too early is started again. */
+    private String client(List<String> command, Process server) throws IOException, InterruptedException {
+        String output = "";
+        for (int attempt = 0; attempt < ATTEMPTS && server.isAlive(); attempt++) {
+            Process client = start(command, "-d", readerDevice, ownerAddress.getHostAddress());
+            try {
+                output = new String(client.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+                if (client.waitFor() == 0) {
+                    return output;
+                }
+            } finally {
+                client.destroy();
+            }
+        }
+        throw new IOException("perftest failed: " + output.strip());
+    }
+
     private static Process start(List<String> command, String... more) throws IOException {
-        List<String> whole = new ArrayList<>(command);
+        // line by line, or what it says before it waits would stay in its buffer; and it knows no time-out of its own
+        List<String> whole = new ArrayList<>(List.of("stdbuf", "-oL", "timeout", "" + TIMEOUT_SECONDS));
+        whole.addAll(command);
         whole.addAll(List.of(more));
         return new ProcessBuilder(whole).redirectErrorStream(true).start();
     }
 
-    /** The server says so, in its own words, once it listens. */
-    private static void awaitListening(Process server) throws IOException {
+    private static void awaitReady(Process server) throws IOException {
         StringBuilder said = new StringBuilder();
         int character;
         while ((character = server.getInputStream().read()) >= 0) {
@@ -77,17 +94,5 @@ final class Perftest {
             }
         }
         throw new IOException("perftest's server ended: " + said.toString().strip());
-    }
-
-    private static String output(Process client) throws IOException, InterruptedException {
-        try {
-            String output = new String(client.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-            if (!client.waitFor(TIMEOUT_SECONDS, TimeUnit.SECONDS) || client.exitValue() != 0) {
-                throw new IOException("perftest failed: " + output.strip());
-            }
-            return output;
-        } finally {
-            client.destroy();
-        }
     }
 }
