@@ -21,6 +21,7 @@ set -- "${arguments[@]}"
 while [ $# -gt 0 ]; do
   case $1 in
     --heavy) heavy=yes; shift; continue;;
+    --*) [ $# -gt 1 ] || { say "bench tpcds: $1 wants a value"; exit 2; };;&
     --scale) scale=$2;; --queries) queries=$2;; --transport) transport=$2;; --pairs) pairs=$2;;
     *) say "bench tpcds: unknown option '$1'; see bench tpcds --help"; exit 2;;
   esac

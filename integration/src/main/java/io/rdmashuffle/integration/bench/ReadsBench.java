@@ -22,6 +22,7 @@ import java.util.Map;
 public final class ReadsBench {
 
     private static final int WARM_UP_READS = 200;
+    private static final int WRONG_USAGE = 2;
     private static final int NO_RDMA = 3;
 
     private final List<Integer> sizes;
@@ -48,7 +49,15 @@ public final class ReadsBench {
             System.out.println("bench reads: there is nothing to measure: " + Rdma.unavailabilityCause());
             System.exit(NO_RDMA);
         }
-        Options options = new Options(args);
+        try {
+            measure(new Options(args));
+        } catch (IllegalArgumentException e) {
+            System.out.println("bench reads: " + e.getMessage());
+            System.exit(WRONG_USAGE);
+        }
+    }
+
+    private static void measure(Options options) throws IOException, InterruptedException {
         Map<String, Object> result = new ReadsBench(options).run();
         result.put("command", options.text("command", ""));
         result.put("machine", Machine.description());
