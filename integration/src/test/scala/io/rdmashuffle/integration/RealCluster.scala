@@ -2,6 +2,7 @@ package io.rdmashuffle.integration
 
 import java.nio.file.Files
 
+import io.rdmashuffle.core.directory.Directory
 import io.rdmashuffle.spark.{ApplicationReport, RdmaShuffle, RdmaShuffleManager}
 import org.apache.spark.{SparkConf, SparkContext, SparkEnv}
 import org.apache.spark.rdmashuffle.SparkInternals
@@ -84,6 +85,17 @@ trait RealCluster extends AnyFunSuite with TimeLimits {
 }
 
 object RealCluster {
+
+  /** The driver's directory of this process. */
+  def directory(): Directory =
+    field(field(SparkEnv.get.shuffleManager, "driverSide"), "directory").asInstanceOf[Directory]
+
+  /** What no public way leads to. */
+  def field(of: AnyRef, name: String): AnyRef = {
+    val field = of.getClass.getDeclaredField(name)
+    field.setAccessible(true)
+    field.get(of)
+  }
 
   /** What each executor says, asked by tasks. */
   def onExecutors[T](sc: SparkContext)(ask: () => T): Map[String, T] =

@@ -6,8 +6,7 @@ import java.util.{Base64, HexFormat}
 
 import scala.jdk.CollectionConverters._
 
-import io.rdmashuffle.core.directory.{Directory, Message, MessageCodec}
-import org.apache.spark.SparkEnv
+import io.rdmashuffle.core.directory.{Message, MessageCodec}
 
 /** A run with everything logged: what opens memory or connections is nowhere to be found. */
 class SecretsSuite extends RealCluster {
@@ -64,8 +63,8 @@ class SecretsSuite extends RealCluster {
 
   /** The application's secret, and the keys of one shuffle, in every way that somebody may print them. */
   private def secrets(): Seq[(String, String)] = {
-    val directory = field(field(SparkEnv.get.shuffleManager, "driverSide"), "directory").asInstanceOf[Directory]
-    val secret = field(directory, "secret").asInstanceOf[Array[Byte]]
+    val directory = RealCluster.directory()
+    val secret = RealCluster.field(directory, "secret").asInstanceOf[Array[Byte]]
     val hex = HexFormat.of().formatHex(secret)
     val table = MessageCodec
       .decode(directory.handle(MessageCodec.encode(new Message.Locate(0))))
@@ -90,12 +89,6 @@ class SecretsSuite extends RealCluster {
     }
     // a short number may stand in a log for any reason
     ofSecret ++ ofMemory.filter(_._2.length >= 7)
-  }
-
-  private def field(of: AnyRef, name: String): AnyRef = {
-    val field = of.getClass.getDeclaredField(name)
-    field.setAccessible(true)
-    field.get(of)
   }
 
   private def processes(): String =
