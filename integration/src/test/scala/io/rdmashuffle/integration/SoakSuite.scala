@@ -5,7 +5,7 @@ import java.nio.file.{Files, Path, StandardCopyOption}
 import java.util.concurrent.{Executors, TimeUnit}
 
 import scala.jdk.CollectionConverters._
-import scala.util.Random
+import scala.util.{Random, Try}
 import scala.util.control.NonFatal
 
 import org.apache.spark.{HashPartitioner, SparkContext}
@@ -186,8 +186,12 @@ class SoakSuite extends RealCluster with Eventually {
         .iterator()
         .asScala
         .toIndexedSeq
-        .filter(_.info().commandLine().orElse("").contains("CoarseGrainedExecutorBackend"))
         .map(_.pid())
+        .filter(commandLine(_).contains("CoarseGrainedExecutorBackend"))
+
+    /** All of it: ProcessHandle knows the first page only, which the class path fills. */
+    private def commandLine(pid: Long): String =
+      Try(Files.readString(Path.of(s"/proc/$pid/cmdline"))).getOrElse("")
 
     /** PDs, CQs, QPs, cm_ids, MRs. */
     private def counts(pid: Long): IndexedSeq[Int] = {
