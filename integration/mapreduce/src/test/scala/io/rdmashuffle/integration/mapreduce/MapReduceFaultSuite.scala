@@ -1,6 +1,13 @@
 package io.rdmashuffle.integration.mapreduce
 
+import java.nio.ByteBuffer
+import java.nio.channels.FileChannel
+import java.nio.file.StandardOpenOption.{READ, WRITE}
+import java.nio.file.{Files, Path}
+
 import scala.jdk.CollectionConverters._
+
+import org.apache.hadoop.mapreduce.{Job, MRJobConfig}
 
 /** What goes wrong on the way changes no output and makes no map run again. One of the two NodeManagers is a stock one
   * at first, and becomes one of ours on the way.
@@ -25,6 +32,18 @@ class MapReduceFaultSuite extends YarnCluster {
     assert(ran.counter("RDMA_BYTES") + ran.counter("HTTP_BYTES") == ran.shuffledBytes)
     assert(reasons.exists(ran.fallbacks.contains), ran.fallbacks)
     assert(ran.launchedMaps == maps)
+  }
+
+  /** WordCount whose maps but the first wait until `meanwhile` has ended. */
+  private def gated(settings: (String, String)*)(meanwhile: Job => Unit): Ran = {
+    val gate = Files.createTempDirectory(directory, "gate").resolve("open")
+    run(
+      (conf, output) => GatedWords.in(WordCount.job(conf, input, output, 4), gate),
+      ours(settings: _*),
+      job =>
+        try meanwhile(job)
+        finally Files.createFile(gate)
+    )
   }
 
   test("map outputs of a stock NodeManager come over HTTP, those of the other over RDMA") {
@@ -82,6 +101,55 @@ class MapReduceFaultSuite extends YarnCluster {
     assert(ran.files == expected)
   }
 
+  test("a bit flipped in the file of a map output is found, and the map runs again, as with Hadoop's shuffle") {
+    val ran = gated(
+      "mapreduce.job.reduce.slowstart.completedmaps" -> "1.0",
+      "mapreduce.reduce.shuffle.max-fetch-failures-notifications" -> "1"
+    )(job => flipBit(eventually(outputOfFirstMap(job).get)))
+    assert(ran.files == expected)
+    assert(ran.fallbacks.contains("CORRUPT"))
+    assert(ran.launchedMaps == maps + 1)
+  }
+
+  test("a shuffle over TLS does without RDMA unless the map outputs are encrypted in their files") {
+    val tls = new Tls(directory)
+    running.foreach(node => tls.writeServer(node.directory))
+    val on = "mapreduce.shuffle.ssl.enabled" -> "true"
+    running.foreach(change(_, on))
+    val certificate =
+      MRJobConfig.MAPREDUCE_APPLICATION_CLASSPATH -> s"${tls.client},${stock().get(MRJobConfig.MAPREDUCE_APPLICATION_CLASSPATH)}"
+    val http = run(WordCount.job(_, input, _, 4), ours(on, certificate))
+    assertFellBack(http, "ENCRYPTION")
+    assert(http.counter("RDMA_BYTES") == 0)
+    val encrypted = "mapreduce.job.encrypted-intermediate-data" -> "true"
+    val rdma = run(WordCount.job(_, input, _, 4), ours(on, certificate, encrypted, required))
+    rdma.assertAllByRdma()
+    assert(rdma.files == expected)
+  }
+
   private def change(node: NodeManagerProcess, settings: (String, String)*): Unit =
     cluster.restart(node, settings.toMap.asJava)
+
+  /** The data file of the first map's first attempt, once it is complete. */
+  private def outputOfFirstMap(job: Job): Option[Path] = {
+    val attempt = job.getJobID.toString.replaceFirst("job", "attempt") + "_m_000000_0"
+    val files = Files.walk(directory.resolve("cluster"))
+    try
+      files.iterator.asScala
+        .find(_.endsWith(s"output/$attempt/file.out.index"))
+        .filter(_ => job.mapProgress > 0.99f / maps)
+        .map(_.resolveSibling("file.out"))
+    finally files.close()
+  }
+
+  private def flipBit(file: Path): Unit = {
+    val channel = FileChannel.open(file, READ, WRITE)
+    try {
+      val middle = channel.size / 2
+      val byte = ByteBuffer.allocate(1)
+      channel.read(byte, middle)
+      byte.put(0, (byte.get(0) ^ 1).toByte).flip()
+      channel.write(byte, middle)
+    } finally channel.close()
+  }
 }
