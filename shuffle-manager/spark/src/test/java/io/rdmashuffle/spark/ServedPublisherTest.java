@@ -25,6 +25,13 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.yarn.api.records.ApplicationId;
+import org.apache.spark.network.TransportContext;
+import org.apache.spark.network.client.TransportClientFactory;
+import org.apache.spark.network.server.NoOpRpcHandler;
+import org.apache.spark.network.server.TransportServer;
+import org.apache.spark.network.shuffle.ExternalBlockHandler;
+import org.apache.spark.network.util.MapConfigProvider;
+import org.apache.spark.network.util.TransportConf;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -124,13 +131,27 @@ class ServedPublisherTest {
     }
 
     @Test
-    void a_service_that_does_not_know_us_or_is_not_there_is_asked_once() throws Exception {
+    void a_service_that_is_not_there_is_asked_once() throws Exception {
         assertAskedOnce(() -> {
             throw new IOException("nobody listens");
         });
-        assertAskedOnce(() -> {
-            throw new IllegalArgumentException("Unknown message type: -11"); // as Spark's service answers
-        });
+    }
+
+    @Test
+    void sparks_own_service_is_asked_once() throws Exception {
+        TransportConf conf = new TransportConf("shuffle", new MapConfigProvider(Map.of()));
+        try (TransportContext sparks = new TransportContext(conf, new ExternalBlockHandler(conf, null));
+                TransportServer server = sparks.createServer();
+                TransportContext ours = new TransportContext(conf, new NoOpRpcHandler());
+                TransportClientFactory clients = ours.createClientFactory()) {
+            assertAskedOnce(() -> {
+                try {
+                    return clients.createClient("127.0.0.1", server.getPort());
+                } catch (InterruptedException e) {
+                    throw new IOException(e);
+                }
+            });
+        }
     }
 
     private static boolean isRefused(ServedPublisher publisher, FallbackReason reason) {
