@@ -149,7 +149,7 @@ final class ExecutorSide implements AutoCloseable {
      * @throws NotPublishedException when it is to be read over TCP
      */
     void publish(int shuffleId, long mapId, Path dataFile, long[] partitionLengths) throws NotPublishedException {
-        if (served == null || !served.publish(shuffleId, mapId)) {
+        if (served == null || !served.publish(shuffleId, mapId, partitionLengths.length)) {
             node.publisher().publish(shuffleId, mapId, dataFile, partitionLengths);
         }
     }

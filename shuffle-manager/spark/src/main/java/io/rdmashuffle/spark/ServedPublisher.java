@@ -67,11 +67,12 @@ final class ServedPublisher {
     /**
      * Returns when readers can find the map output. Waits for service and driver, so on a task thread only.
      *
+     * @param partitions R, the number of reduce partitions
      * @return false when the service serves nothing over RDMA, or does not answer: then for good
      * @throws NotPublishedException when this map output is to be read over TCP
      */
-    boolean publish(int shuffleId, long mapId) throws NotPublishedException {
-        ServiceAnswer answer = absent ? null : ask(shuffleId, mapId);
+    boolean publish(int shuffleId, long mapId, int partitions) throws NotPublishedException {
+        ServiceAnswer answer = absent ? null : ask(shuffleId, mapId, partitions);
         if (answer instanceof ServiceAnswer.Refused refused) {
             if (refused.reason() != FallbackReason.UNAVAILABLE) {
                 throw new NotPublishedException(refused.reason(), "by the shuffle service: " + refused.detail(), null);
@@ -116,8 +117,8 @@ final class ServedPublisher {
     }
 
     /** Null when there is no answer. */
-    private ServiceAnswer ask(int shuffleId, long mapId) throws NotPublishedException {
-        ByteBuffer question = new ServiceRequest.Serve(appId, execId, secret, shuffleId, mapId).encode();
+    private ServiceAnswer ask(int shuffleId, long mapId, int partitions) throws NotPublishedException {
+        ByteBuffer question = new ServiceRequest.Serve(appId, execId, secret, shuffleId, mapId, partitions).encode();
         try {
             return ServiceAnswer.decode(connector.connect().sendRpcSync(question, timeoutMillis));
         } catch (IOException | RuntimeException e) { // as Spark's client throws what the service answered

@@ -89,7 +89,7 @@ class ServedPublisherTest {
         try (TestShuffleService.Client executor = service.client(APPLICATION)) {
             executor.register("3", service.localDir(APPLICATION));
             TestShuffleService.write(service.localDir(APPLICATION), 5, 7, bytes, 0, 2, 6);
-            assertTrue(publisher("3", executor::connection).publish(5, 7));
+            assertTrue(publisher("3", executor::connection).publish(5, 7, 2));
         }
         directory.removeExecutor("3");
         assertArrayEquals(new byte[] {3, 4, 5, 6}, fetch("3", 5, 7, 1).get(20, TimeUnit.SECONDS));
@@ -100,7 +100,7 @@ class ServedPublisherTest {
         try (TestShuffleService.Client executor = service.client(APPLICATION)) {
             executor.register("3", service.localDir(APPLICATION));
             ServedPublisher publisher = publisher("3", executor::connection);
-            NotPublishedException refused = assertThrows(NotPublishedException.class, () -> publisher.publish(5, 7));
+            NotPublishedException refused = assertThrows(NotPublishedException.class, () -> publisher.publish(5, 7, 1));
             assertEquals(FallbackReason.NOT_PUBLISHED, refused.reason());
         }
     }
@@ -111,7 +111,7 @@ class ServedPublisherTest {
             executor.register("3", service.localDir(APPLICATION));
             TestShuffleService.write(service.localDir(APPLICATION), 5, 7, new byte[6], 0, 6);
             ServedPublisher publisher = publisher("3", executor::connection);
-            assertTrue(publisher.publish(5, 7));
+            assertTrue(publisher.publish(5, 7, 1));
             publisher.removeShuffle(5);
             // another thread of the service forgets: in the end it refuses
             Awaitility.await().until(() -> isRefused(publisher, FallbackReason.CLOSED));
@@ -156,7 +156,7 @@ class ServedPublisherTest {
 
     private static boolean isRefused(ServedPublisher publisher, FallbackReason reason) {
         try {
-            publisher.publish(5, 7);
+            publisher.publish(5, 7, 1);
             return false;
         } catch (NotPublishedException e) {
             return e.reason() == reason;
@@ -170,7 +170,7 @@ class ServedPublisherTest {
             return connector.connect();
         });
         for (int i = 0; i < 3; i++) {
-            assertFalse(publisher.publish(5, 7));
+            assertFalse(publisher.publish(5, 7, 1));
         }
         publisher.removeShuffle(5);
         assertEquals(1, asked[0]);

@@ -13,6 +13,7 @@ import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.IntStream;
 import org.apache.spark.network.buffer.FileSegmentManagedBuffer;
 import org.apache.spark.network.client.RpcResponseCallback;
 import org.apache.spark.network.client.TransportClient;
@@ -36,6 +37,7 @@ final class RdmaBlockHandler extends ExternalBlockHandler {
     private static final int THREADS = 4;
 
     private static final int MAX_WAITING = 10_000;
+    private static final int MAX_PARTITIONS = 1 << 24; // Spark's, of its packed record pointers
     private static final Pattern DATA_FILE = Pattern.compile("shuffle_(\\d{1,9})_(\\d{1,18})_0\\.data");
 
     private final ServedApplications applications;
@@ -116,47 +118,35 @@ final class RdmaBlockHandler extends ExternalBlockHandler {
 
     private ServiceAnswer serve(ServiceRequest.Serve request) {
         try {
-            Path data = dataFile(request);
-            long[] lengths = partitionLengths(data);
+            FileSegmentManagedBuffer[] partitions = partitions(request);
+            long[] lengths = Arrays.stream(partitions)
+                    .mapToLong(FileSegmentManagedBuffer::getLength)
+                    .toArray();
+            Path data = partitions[0].getFile().toPath();
+            long sum = Arrays.stream(lengths).sum();
+            if (sum == 0 || sum != Files.size(data) || Arrays.stream(lengths).anyMatch(length -> length < 0)) {
+                throw new IOException(data.getFileName() + " is not as long as its index says");
+            }
             return applications.serve(request, data, lengths);
         } catch (IOException e) {
             return new ServiceAnswer.Refused(FallbackReason.NOT_PUBLISHED, String.valueOf(e.getMessage()));
         }
     }
 
-    /** Where Spark's own service would read the map output's first partition. */
-    private Path dataFile(ServiceRequest.Serve request) throws IOException {
+    /** Where Spark's own service would read each partition of the map output. */
+    private FileSegmentManagedBuffer[] partitions(ServiceRequest.Serve request) throws IOException {
+        if (request.partitions() <= 0 || request.partitions() > MAX_PARTITIONS) {
+            throw new IOException("a map output of " + request.partitions() + " partitions");
+        }
         try {
-            FileSegmentManagedBuffer first = (FileSegmentManagedBuffer) getBlockResolver()
-                    .getBlockData(request.appId(), request.execId(), request.shuffleId(), request.mapId(), 0);
-            return first.getFile().toPath();
-        } catch (RuntimeException e) { // Spark's way to say that there is no such map output
+            return IntStream.range(0, request.partitions())
+                    .mapToObj(partition -> (FileSegmentManagedBuffer) getBlockResolver()
+                            .getBlockData(
+                                    request.appId(), request.execId(), request.shuffleId(), request.mapId(), partition))
+                    .toArray(FileSegmentManagedBuffer[]::new);
+        } catch (RuntimeException e) { // Spark's way to say that there is no such map output, or partition
             throw new IOException(e.getMessage(), e);
         }
-    }
-
-    /** From Spark's index file, beside the data file: R+1 offsets, big endian. */
-    private static long[] partitionLengths(Path data) throws IOException {
-        String name = data.getFileName().toString();
-        Path index = data.resolveSibling(name.substring(0, name.lastIndexOf('.')) + ".index");
-        ByteBuffer offsets = ByteBuffer.wrap(Files.readAllBytes(index));
-        if (offsets.remaining() < 2 * Long.BYTES || offsets.remaining() % Long.BYTES != 0 || offsets.getLong() != 0) {
-            throw new IOException("index of " + name + " is damaged");
-        }
-        long[] lengths = new long[offsets.remaining() / Long.BYTES];
-        long end = 0;
-        for (int partition = 0; partition < lengths.length; partition++) {
-            long start = end;
-            end = offsets.getLong();
-            lengths[partition] = end - start;
-            if (end < start) {
-                throw new IOException("index of " + name + " is damaged");
-            }
-        }
-        if (end == 0 || end != Files.size(data)) {
-            throw new IOException(name + " is not as long as its index says");
-        }
-        return lengths;
     }
 
     /** As Spark checks it: with authentication the connection has proved its application. */

@@ -27,8 +27,10 @@ public sealed interface ServiceRequest {
      *
      * @param execId the executor that wrote it, which has registered with the service as Spark's executors do
      * @param secret the application's, for the proofs of readers
+     * @param partitions R, the number of reduce partitions
      */
-    record Serve(String appId, String execId, byte[] secret, int shuffleId, long mapId) implements ServiceRequest {
+    record Serve(String appId, String execId, byte[] secret, int shuffleId, long mapId, int partitions)
+            implements ServiceRequest {
         @Override
         public String toString() {
             return "Serve[" + appId + ", executor " + execId + ", shuffle " + shuffleId + ", map " + mapId + "]";
@@ -55,6 +57,7 @@ public sealed interface ServiceRequest {
                 out.write(serve.secret);
                 out.writeInt(serve.shuffleId);
                 out.writeLong(serve.mapId);
+                out.writeInt(serve.partitions);
             } else if (this instanceof Forget forget) {
                 out.writeInt(forget.shuffleId);
             }
@@ -77,7 +80,7 @@ public sealed interface ServiceRequest {
                 String execId = in.readUTF();
                 byte[] secret = new byte[SECRET_BYTES];
                 in.readFully(secret);
-                request = new Serve(appId, execId, secret, in.readInt(), in.readLong());
+                request = new Serve(appId, execId, secret, in.readInt(), in.readLong(), in.readInt());
             } else {
                 request = new Forget(appId, in.readInt());
             }

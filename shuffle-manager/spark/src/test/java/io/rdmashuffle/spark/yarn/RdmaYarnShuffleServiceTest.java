@@ -50,7 +50,7 @@ class RdmaYarnShuffleServiceTest {
             client.register("3", service.localDir(ONE));
             TestShuffleService.write(service.localDir(ONE), 5, 7, new byte[300], 0, 100, 100, 300);
 
-            ServiceAnswer.Served served = assertInstanceOf(ServiceAnswer.Served.class, client.serve("3", 5, 7));
+            ServiceAnswer.Served served = assertInstanceOf(ServiceAnswer.Served.class, client.serve("3", 5, 7, 3));
             assertEquals("3", served.owner().executorId());
             assertEquals(7, served.location().mapId());
             assertEquals(300, served.location().dataBytes());
@@ -67,10 +67,10 @@ class RdmaYarnShuffleServiceTest {
             TestShuffleService.write(service.localDir(ONE), 5, 8, new byte[200], 0, 100, 300);
             TestShuffleService.write(service.localDir(ONE), 5, 9, new byte[200], 0, 300, 200);
 
-            assertRefused(FallbackReason.NOT_PUBLISHED, client.serve("3", 5, 7)); // not there
-            assertRefused(FallbackReason.NOT_PUBLISHED, client.serve("4", 5, 8)); // of nobody
-            assertRefused(FallbackReason.NOT_PUBLISHED, client.serve("3", 5, 8)); // shorter than its index says
-            assertRefused(FallbackReason.NOT_PUBLISHED, client.serve("3", 5, 9)); // index goes backwards
+            assertRefused(FallbackReason.NOT_PUBLISHED, client.serve("3", 5, 7, 1)); // not there
+            assertRefused(FallbackReason.NOT_PUBLISHED, client.serve("4", 5, 8, 2)); // of nobody
+            assertRefused(FallbackReason.NOT_PUBLISHED, client.serve("3", 5, 8, 2)); // shorter than its index says
+            assertRefused(FallbackReason.NOT_PUBLISHED, client.serve("3", 5, 9, 2)); // index goes backwards
         }
     }
 
@@ -83,9 +83,9 @@ class RdmaYarnShuffleServiceTest {
             owner.register("3", service.localDir(ONE));
             TestShuffleService.write(service.localDir(ONE), 5, 7, new byte[100], 0, 100);
 
-            ServiceRequest stolen = new ServiceRequest.Serve(ONE.toString(), "3", new byte[32], 5, 7);
+            ServiceRequest stolen = new ServiceRequest.Serve(ONE.toString(), "3", new byte[32], 5, 7, 1);
             assertThrows(RuntimeException.class, () -> stranger.send(stolen.encode()));
-            assertInstanceOf(ServiceAnswer.Served.class, owner.serve("3", 5, 7));
+            assertInstanceOf(ServiceAnswer.Served.class, owner.serve("3", 5, 7, 1));
         }
     }
 
@@ -93,7 +93,7 @@ class RdmaYarnShuffleServiceTest {
     void a_client_without_the_applications_secret_is_not_let_in() {
         service.begin(ONE);
         assertThrows(
-                RuntimeException.class, () -> service.client(ONE, "a guess").serve("3", 5, 7));
+                RuntimeException.class, () -> service.client(ONE, "a guess").serve("3", 5, 7, 1));
     }
 
     @Test
@@ -116,7 +116,7 @@ class RdmaYarnShuffleServiceTest {
             assertThrows(
                     RuntimeException.class, () -> client.send(ByteBuffer.wrap(new byte[] {ServiceRequest.TYPE, 99})));
             client.register("3", service.localDir(ONE));
-            assertRefused(FallbackReason.NOT_PUBLISHED, client.serve("3", 5, 7));
+            assertRefused(FallbackReason.NOT_PUBLISHED, client.serve("3", 5, 7, 1));
         }
     }
 
@@ -127,13 +127,13 @@ class RdmaYarnShuffleServiceTest {
             client.register("3", service.localDir(ONE));
             TestShuffleService.write(service.localDir(ONE), 5, 7, new byte[100], 0, 100);
             TestShuffleService.write(service.localDir(ONE), 6, 8, new byte[100], 0, 100);
-            assertInstanceOf(ServiceAnswer.Served.class, client.serve("3", 5, 7));
-            assertInstanceOf(ServiceAnswer.Served.class, client.serve("3", 6, 8));
+            assertInstanceOf(ServiceAnswer.Served.class, client.serve("3", 5, 7, 1));
+            assertInstanceOf(ServiceAnswer.Served.class, client.serve("3", 6, 8, 1));
 
             client.send(new ServiceRequest.Forget(ONE.toString(), 5).encode());
-            assertRefused(FallbackReason.CLOSED, client.serve("3", 5, 7));
+            assertRefused(FallbackReason.CLOSED, client.serve("3", 5, 7, 1));
             client.send(new RemoveBlocks(ONE.toString(), "3", new String[] {"shuffle_6_8_0.data"}).toByteBuffer());
-            assertRefused(FallbackReason.NOT_PUBLISHED, client.serve("3", 6, 8));
+            assertRefused(FallbackReason.NOT_PUBLISHED, client.serve("3", 6, 8, 1));
         }
     }
 
@@ -143,11 +143,11 @@ class RdmaYarnShuffleServiceTest {
         try (TestShuffleService.Client client = service.client(ONE)) {
             client.register("3", service.localDir(ONE));
             TestShuffleService.write(service.localDir(ONE), 5, 7, new byte[100], 0, 100);
-            assertInstanceOf(ServiceAnswer.Served.class, client.serve("3", 5, 7));
+            assertInstanceOf(ServiceAnswer.Served.class, client.serve("3", 5, 7, 1));
             assertTrue(mappedHere("shuffle_5_7_0.data"));
 
             service.end(ONE);
-            assertRefused(FallbackReason.NOT_PUBLISHED, client.serve("3", 5, 7));
+            assertRefused(FallbackReason.NOT_PUBLISHED, client.serve("3", 5, 7, 1));
             assertTrue(!mappedHere("shuffle_5_7_0.data"));
         }
     }
@@ -162,9 +162,9 @@ class RdmaYarnShuffleServiceTest {
         service = new TestShuffleService(directory, Map.of());
         TestShuffleService.write(service.localDir(ONE), 5, 7, new byte[100], 0, 100);
         try (TestShuffleService.Client client = service.client(ONE)) {
-            assertRefused(FallbackReason.CLOSED, client.serve("3", 5, 7)); // no container of it runs here
+            assertRefused(FallbackReason.CLOSED, client.serve("3", 5, 7, 1)); // no container of it runs here
             service.begin(ONE);
-            assertInstanceOf(ServiceAnswer.Served.class, client.serve("3", 5, 7));
+            assertInstanceOf(ServiceAnswer.Served.class, client.serve("3", 5, 7, 1));
         }
     }
 
@@ -176,7 +176,7 @@ class RdmaYarnShuffleServiceTest {
         try (TestShuffleService.Client client = service.client(ONE)) {
             client.register("3", service.localDir(ONE));
             TestShuffleService.write(service.localDir(ONE), 5, 7, new byte[100], 0, 100);
-            assertRefused(FallbackReason.UNAVAILABLE, client.serve("3", 5, 7));
+            assertRefused(FallbackReason.UNAVAILABLE, client.serve("3", 5, 7, 1));
         }
     }
 

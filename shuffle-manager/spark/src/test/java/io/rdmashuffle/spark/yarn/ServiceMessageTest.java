@@ -37,8 +37,9 @@ class ServiceMessageTest {
     void bytes_are_those_of_the_wire_format() throws IOException {
         Arrays.fill(SECRET, (byte) 0xee);
         assertEquals(
-                "f5 01 01 0001 61 0001 33".replace(" ", "") + "ee".repeat(32) + "00000005" + "0000000000000007",
-                hex(new ServiceRequest.Serve("a", "3", SECRET, 5, 7).encode()));
+                "f5 01 01 0001 61 0001 33".replace(" ", "") + "ee".repeat(32) + "00000005" + "0000000000000007"
+                        + "00000003",
+                hex(new ServiceRequest.Serve("a", "3", SECRET, 5, 7, 3).encode()));
         assertEquals("f5010000016100000005", hex(new ServiceRequest.Forget("a", 5).encode()));
         assertEquals(
                 "01 0000 0001 33 0000000000000011 01 04 0a090001 4853 0000000000000007 00 0000000000001000 0000002a"
@@ -56,14 +57,15 @@ class ServiceMessageTest {
         ServiceRequest forget = new ServiceRequest.Forget("application_1_2", 5);
         assertEquals(forget, ServiceRequest.decode(forget.encode()));
         ServiceRequest.Serve serve = (ServiceRequest.Serve)
-                ServiceRequest.decode(new ServiceRequest.Serve("application_1_2", "3", SECRET, 5, 7).encode());
+                ServiceRequest.decode(new ServiceRequest.Serve("application_1_2", "3", SECRET, 5, 7, 3).encode());
         assertEquals(7, serve.mapId());
         assertEquals("3", serve.execId());
     }
 
     @Test
     void shortened_and_lengthened_bytes_are_refused() throws IOException {
-        for (ByteBuffer whole : List.of(new ServiceRequest.Serve("a", "3", SECRET, 5, 7).encode(), served().encode())) {
+        for (ByteBuffer whole :
+                List.of(new ServiceRequest.Serve("a", "3", SECRET, 5, 7, 3).encode(), served().encode())) {
             boolean request = ServiceRequest.isOurs(whole);
             for (int length = 0; length <= whole.capacity() + 1; length++) {
                 ByteBuffer changed = ByteBuffer.wrap(Arrays.copyOf(whole.array(), length));
@@ -82,7 +84,8 @@ class ServiceMessageTest {
 
     @Test
     void the_secret_and_the_keys_show_in_no_text() throws IOException {
-        assertFalse(new ServiceRequest.Serve("a", "3", SECRET, 5, 7).toString().contains("secret"));
+        assertFalse(
+                new ServiceRequest.Serve("a", "3", SECRET, 5, 7, 3).toString().contains("secret"));
         assertFalse(served().toString().contains("42"));
     }
 }

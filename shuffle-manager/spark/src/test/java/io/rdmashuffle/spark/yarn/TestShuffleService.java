@@ -26,7 +26,7 @@ import org.apache.spark.network.util.TransportConf;
 /** A NodeManager's service in this process, with authentication and recovery, and what YARN and executors do to it. */
 public final class TestShuffleService implements AutoCloseable {
 
-    private static final int SUB_DIRS = 4;
+    private static final int SUB_DIRS = 64; // as Spark has: data file and index file are apart
     private static final long TIMEOUT_MILLIS = 20_000;
 
     private final Path directory;
@@ -129,10 +129,10 @@ public final class TestShuffleService implements AutoCloseable {
             send(new RegisterExecutor(appId, execId, info).toByteBuffer());
         }
 
-        ServiceAnswer serve(String execId, int shuffleId, long mapId) throws IOException {
+        ServiceAnswer serve(String execId, int shuffleId, long mapId, int partitions) throws IOException {
             byte[] secret = new byte[ServiceRequest.SECRET_BYTES];
             return ServiceAnswer.decode(
-                    send(new ServiceRequest.Serve(appId, execId, secret, shuffleId, mapId).encode()));
+                    send(new ServiceRequest.Serve(appId, execId, secret, shuffleId, mapId, partitions).encode()));
         }
 
         @Override
