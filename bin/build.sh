@@ -37,13 +37,14 @@ spark_home() {
   esac
   export SPARK_SCALA_VERSION=${2:-2.13} SPARK_HOME=$root/integration/target/spark-home-$release
   [ "$SPARK_SCALA_VERSION" = 2.13 ] || SPARK_HOME+=-scala-$SPARK_SCALA_VERSION
-  [ ! -d "$SPARK_HOME/jars" ] || return 0
+  ! ls "$SPARK_HOME"/jars/spark-yarn_* >/dev/null 2>&1 || return 0
   need_packages openjdk-17-jdk-headless maven
   say "fetching Spark $release (Scala $SPARK_SCALA_VERSION)"
   rm -rf "$SPARK_HOME.part"
   mvn -q -B -Dstyle.color=never -f "$root/integration/src/main/spark-home/pom.xml" -Dspark.version="$release" -Dscala.binary.version="$SPARK_SCALA_VERSION" \
     org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies -DincludeScope=runtime \
     -DoutputDirectory="$SPARK_HOME.part/jars" >&2 || die "could not fetch Spark $release"
+  rm -rf "$SPARK_HOME"
   mkdir -p "$SPARK_HOME"
   mv "$SPARK_HOME.part/jars" "$SPARK_HOME/jars"
   rmdir "$SPARK_HOME.part"

@@ -23,7 +23,7 @@ trait YarnCluster extends AnyFunSuite with BeforeAndAfterAll with TimeLimits wit
 
   implicit override val patienceConfig: PatienceConfig = PatienceConfig(120.seconds, 500.millis)
 
-  private val root = Path.of(sys.props("rdmashuffle.root")).toRealPath()
+  protected val root: Path = Path.of(sys.props("rdmashuffle.root")).toRealPath()
 
   /** Left behind with the logs, for whoever wants to know why. */
   protected val directory: Path = {
