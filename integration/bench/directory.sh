@@ -10,6 +10,12 @@ set -euo pipefail
 . "$root/bin/build.sh"
 . "$root/integration/bench/result.sh"
 read_result_options "$@"
+for ((i = 0; i < ${#arguments[@]}; i += 2)); do
+  case ${arguments[i]} in
+    --maps | --executors | --reduces | --seed) want_numbers "${arguments[i]}" "${arguments[i + 1]-}";;
+    *) say "bench directory: unknown option '${arguments[i]}'; see bench directory --help"; exit 2;;
+  esac
+done
 build
 spark_home 4.2
 java -Xmx2g -Drdma.shuffle.commit="$(commit)" -cp "$integration_jar:$plugin_jar:$SPARK_HOME/jars/*" \

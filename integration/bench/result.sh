@@ -16,6 +16,14 @@ read_result_options() {
   done
 }
 
+# want_numbers OPTION VALUE…: ends with wrong usage unless each value is a number from 1 on.
+want_numbers() {
+  while [ $# -gt 0 ]; do
+    [[ $2 =~ ^[1-9][0-9]*$ ]] || { say "bench: $1 wants a number from 1 on, not '$2'"; exit 2; }
+    shift 2
+  done
+}
+
 # write_page TITLE: the page that was asked for.
 write_page() {
   [ -z "$html" ] || java -Djava.awt.headless=true -cp "$root/integration/target/lib/*:$(json_jars)" \

@@ -20,15 +20,17 @@ read_result_options "$@"
 set -- "${arguments[@]}"
 while [ $# -gt 0 ]; do
   case $1 in
+    --any-load) any_load=yes; shift; continue;;
+    --*) [ $# -gt 1 ] || { say "bench shuffle: $1 wants a value"; exit 2; };;&
     --maps) maps=$2;; --reduces) reduces=$2;; --block-bytes) block=$2;; --hot-factor) hot=$2;;
     --pairs) pairs=$2;; --reads) reads=$2;;
     --transport) transport=$2;; --conf) settings_of_ours+=("$2");; --executor-options) jvm=$2;;
-    --any-load) any_load=yes; shift; continue;;
     *) say "bench shuffle: unknown option '$1'; see bench shuffle --help"; exit 2;;
   esac
   shift 2
 done
 case $transport in auto | tcp | softverbs) ;; *) say "bench shuffle: --transport is auto, tcp or softverbs, not '$transport'"; exit 2;; esac
+want_numbers --maps "$maps" --reduces "$reduces" --block-bytes "$block" --hot-factor "$hot" --pairs "$pairs" --reads "$reads"
 
 # A busy machine measures its other work.
 quiet() {

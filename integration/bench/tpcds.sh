@@ -4,7 +4,7 @@
 #   --scale F                            TPC-DS scale factor (default 1: results are compared with Spark's golden ones)
 #   --queries q3,q14a-v2.7,…|golden|all  golden: all 133 with a golden result; all: the 103 of version 1.4 (default golden at scale 1,
 #                                        else all)
-#   --heavy                              broadcast joins off, 200 partitions, none coalesced, and eight queries that shuffle much
+#   --heavy                              broadcast joins off, 256 partitions, none coalesced, and eight queries that shuffle much
 #   --transport auto|tcp|softverbs       auto: what the machine has; softverbs is a test stand-in, not RDMA (default auto)
 #   --pairs N                            pairs of applications, in the order A B B A (default 2)
 #   --json FILE                          the result for programs
@@ -28,6 +28,7 @@ while [ $# -gt 0 ]; do
   shift 2
 done
 case $transport in auto | tcp | softverbs) ;; *) say "bench tpcds: --transport is auto, tcp or softverbs, not '$transport'"; exit 2;; esac
+want_numbers --pairs "$pairs"
 
 # run NAME PAIR SETTING…: the queries in a fresh application, rows and figures left in the directory NAME-PAIR.
 run() {
@@ -66,7 +67,7 @@ if [ -n "$heavy" ]; then
     spark.sql.autoBroadcastJoinThreshold=-1
     spark.sql.adaptive.autoBroadcastJoinThreshold=-1
     spark.sql.adaptive.coalescePartitions.enabled=false
-    spark.sql.shuffle.partitions=200
+    spark.sql.shuffle.partitions=256 # 200 is the bypass-merge threshold: writing 200 files a map would hide the reading
   )
   queries=${queries:-q17,q25,q29,q51,q67,q72,q78,q97}
 else
