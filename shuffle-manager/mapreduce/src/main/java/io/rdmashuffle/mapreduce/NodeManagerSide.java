@@ -167,11 +167,6 @@ final class NodeManagerSide implements AutoCloseable {
         metrics.unregister();
     }
 
-    private long maxBytesPerJob() {
-        long set = config.get(RdmaConfig.PINNED_MAX_BYTES_PER_APPLICATION);
-        return set == 0 ? budget.maxBytes() : set;
-    }
-
     /** With the lock held it asks for the secret again: a job that was removed since has none, and one that has will be removed. */
     private synchronized JobOutputs addJob(JobID id) throws IOException, RdmaUnavailableException {
         if (closed) {
@@ -181,8 +176,8 @@ final class NodeManagerSide implements AutoCloseable {
         if (job == null) {
             byte[] secret = secretOf(id).getEncoded();
             String user = users.get(id.toString());
-            job = JobOutputs.open(
-                    user, secret, addresses, config, budget.share(maxBytesPerJob()), files, counters, metrics);
+            PinnedBudget share = budget.share(config.get(RdmaConfig.PINNED_MAX_BYTES_PER_APPLICATION));
+            job = JobOutputs.open(user, secret, addresses, config, share, files, counters, metrics);
             jobs.put(id, job);
         }
         return job;

@@ -61,13 +61,14 @@ public final class RdmaConfig {
                     + "and map outputs are staged.",
             text -> bytes(text, 1L << 20));
 
+    /** Long.MAX_VALUE for 0. */
     public static final Setting<Long> PINNED_MAX_BYTES_PER_APPLICATION = declare(
             "pinned.maxBytesPerApplication",
             "bytes",
             "0",
             "0 to 1024t",
             "Most bytes of them that a NodeManager keeps registered for one application. 0: up to pinned.maxBytes.",
-            text -> bytes(text, 0));
+            text -> bytes(text, 0) == 0 ? Long.MAX_VALUE : bytes(text, 0));
 
     public static final Setting<Boolean> ODP = declare(
             "odp",

@@ -18,9 +18,9 @@ public final class PinnedBudget {
         this.maxBytes = maxBytes;
     }
 
-    /** A part with a cap of its own; what it uses counts here too. */
+    /** A part with a cap of its own, which is never above this one's; what it uses counts here too. */
     public PinnedBudget share(long maxBytes) {
-        return new PinnedBudget(this, maxBytes);
+        return new PinnedBudget(this, Math.min(maxBytes, this.maxBytes));
     }
 
     /** Takes the bytes, or nothing and answers false. */

@@ -145,17 +145,12 @@ final class ServedApplications implements AutoCloseable {
         if (known.server == null || !MessageDigest.isEqual(known.secret, secret)) {
             close(known);
             running.put(appId, NOTHING_YET);
-            MapOutputServer server = MapOutputServer.open(
-                    addresses, secret, shares.ofApplication(maxBytesPerApplication()), config, counters);
+            PinnedShares share = shares.ofApplication(config.get(RdmaConfig.PINNED_MAX_BYTES_PER_APPLICATION));
+            MapOutputServer server = MapOutputServer.open(addresses, secret, share, config, counters);
             running.put(appId, new Application(secret, server));
             return server;
         }
         return known.server;
-    }
-
-    private long maxBytesPerApplication() {
-        long set = config.get(RdmaConfig.PINNED_MAX_BYTES_PER_APPLICATION);
-        return set == 0 ? shares.whole().maxBytes() : set;
     }
 
     private static void close(Application application) {
