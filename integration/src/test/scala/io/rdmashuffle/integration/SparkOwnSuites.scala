@@ -1,6 +1,6 @@
 package io.rdmashuffle.integration
 
-import io.rdmashuffle.spark.RdmaShuffleManager
+import io.rdmashuffle.spark.{RdmaShuffle, RdmaShuffleManager}
 import org.apache.spark.{ShuffleSuite, SparkConf}
 
 /** Spark's own suite of what a shuffle must do, with our manager: over TCP, since the executors have no device. */
@@ -15,9 +15,26 @@ class ShuffleSuiteOverTcp extends ShuffleSuite {
 /** The same over softverbs, where nothing may go over TCP. */
 class ShuffleSuiteOverSoftverbs extends ShuffleSuite {
 
+  private var rdmaBytes = 0L
+  private var tcpBytes = 0L
+
   override def beforeAll(): Unit = {
     super.beforeAll()
     SparkOwnSuites.useOurs(conf).set("spark.shuffle.rdma.mode", "required")
+  }
+
+  override def afterEach(): Unit = {
+    if (sc != null && !sc.isStopped) {
+      val seen = RdmaShuffle.report()
+      rdmaBytes += seen.rdmaBytes
+      tcpBytes += seen.tcpBytes
+    }
+    super.afterEach()
+  }
+
+  // registered last, so it runs last
+  test("what the tests before read from other executors came by RDMA_READ") {
+    assert(rdmaBytes > 0 && tcpBytes == 0)
   }
 }
 
