@@ -107,7 +107,7 @@ class PlacementTest extends NodeTest {
 
     @Test
     void the_coldest_shuffle_makes_room_and_its_readers_are_told() throws Exception {
-        RdmaNode owner = nodes.open(OWNER, ownerCounters, "pinned.maxBytes", "1m", "withdraw.grace", "50ms");
+        RdmaNode owner = nodes.open(OWNER, ownerCounters, "pinned.maxBytes", "1m", "withdraw.grace", "1s");
         RdmaNode reader = nodes.open(READER, readerCounters);
         byte[] warm = nodes.publish(owner, 1, 21, 100_000);
         byte[] cold = nodes.publish(owner, 0, 11, 250_000);
@@ -156,9 +156,25 @@ class PlacementTest extends NodeTest {
         if (!late.isRead(0)) {
             late.assertFellBack(0, FallbackReason.READ_FAILED);
         }
-        await().untilAsserted(() -> FetchedBlocks.fetch(reader, 0, OWNER, new long[] {11}, 0)
+        FetchedBlocks.fetch(reader, 0, OWNER, new long[] {11}, 0).awaitAll().assertRead(0, file, 0, 300_000);
+    }
+
+    @Test
+    void whom_the_owner_cannot_tell_of_a_withdrawal_asks_the_directory_once_a_read_failed() throws Exception {
+        RdmaNode owner = nodes.open(OWNER, ownerCounters, "pinned.maxBytes", "1m", "withdraw.grace", "0ms");
+        RdmaNode reader = nodes.open(READER, readerCounters, "quarantine", "0ms");
+        byte[] file = nodes.publish(owner, 0, 11, 300_000);
+        FetchedBlocks.fetch(reader, 0, OWNER, new long[] {11}, 0).awaitAll();
+        TestNodes.inject("send stall");
+        nodes.publish(owner, 1, 21, 300_000);
+        await().until(() -> owner.registeredBytes() < 300_000);
+
+        FetchedBlocks.fetch(reader, 0, OWNER, new long[] {11}, 0)
                 .awaitAll()
-                .assertRead(0, file, 0, 300_000));
+                .assertFellBack(0, FallbackReason.READ_FAILED);
+        TestNodes.clearFaults();
+        FetchedBlocks.fetch(reader, 0, OWNER, new long[] {11}, 0).awaitAll().assertRead(0, file, 0, 300_000);
+        assertEquals(300_000, readerCounters.get(Counter.STAGED_BYTES));
     }
 
     @Test

@@ -13,7 +13,7 @@ import java.util.function.Function;
 
 /**
  * What this executor knows of the directory: each shuffle's table, asked for once and again only when a map output is missing that
- * no earlier answer could have held, and the offsets that were read. Loop thread only.
+ * no earlier answer could have held or when a READ failed, and the offsets that were read. Loop thread only.
  */
 public final class LocationCache {
 
@@ -30,6 +30,7 @@ public final class LocationCache {
 
         List<Consumer<Throwable>> waiting;
         boolean fetched;
+        boolean doubted;
 
         PublishedOutput find(long mapId) {
             int row = outputs.find(mapId);
@@ -97,6 +98,23 @@ public final class LocationCache {
     }
 
     /**
+     * Says that a READ by what is known of the shuffle failed: its owner may have withdrawn it and had no connection to say so, but the
+     * directory knows.
+     */
+    public void doubt(int shuffleId) {
+        Table table = tables.get(shuffleId);
+        if (table != null) {
+            table.doubted = true;
+        }
+    }
+
+    /** Whether the directory is to be asked before anything more is read by what is known of the shuffle. */
+    public boolean isDoubted(int shuffleId) {
+        Table table = tables.get(shuffleId);
+        return table != null && table.doubted;
+    }
+
+    /**
      * Asks the directory, once for all who wait; then tells with null, or with what went wrong.
      *
      * @return false when an earlier question is still under way, whose answer may be older than a map output that is missed
@@ -108,6 +126,7 @@ public final class LocationCache {
             return false;
         }
         table.waiting = new ArrayList<>(List.of(whenDone));
+        table.doubted = false;
         source.apply(shuffleId).whenComplete((answer, error) -> loop.accept(() -> answered(table, answer, error)));
         return true;
     }

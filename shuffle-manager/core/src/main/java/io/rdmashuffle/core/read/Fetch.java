@@ -43,11 +43,11 @@ class Fetch {
         }
     }
 
-    /** Finds the entries; asks the directory when one is missing that could have appeared since. */
+    /** Finds the entries; asks the directory when one is missing that could have appeared since, or they are in doubt. */
     private void locate() {
         Owner owner = null;
         BitSet missing = new BitSet();
-        boolean mayAppear = false;
+        boolean mayBeNews = reader.locations().isDoubted(request.shuffleId());
         for (int block = 0; block < outputs.length; block++) {
             PublishedOutput output = reader.locations().find(request.shuffleId(), request.mapIds()[block]);
             if (isOurs(output, owner, block)) {
@@ -55,10 +55,10 @@ class Fetch {
                 owner = output.owner();
             } else {
                 missing.set(block);
-                mayAppear |= reader.locations().mayAppear(request.shuffleId(), request.mapIds()[block]);
+                mayBeNews |= reader.locations().mayAppear(request.shuffleId(), request.mapIds()[block]);
             }
         }
-        if (mayAppear && !askedAnew) {
+        if (mayBeNews && !askedAnew) {
             askedAnew = reader.locations().refresh(request.shuffleId(), this::onLocations);
             return;
         }
@@ -127,6 +127,9 @@ class Fetch {
     final void fallBack(BitSet blocks, FallbackReason reason, String detail) {
         blocks.and(open);
         if (!blocks.isEmpty()) {
+            if (reason == FallbackReason.READ_FAILED) {
+                reader.locations().doubt(request.shuffleId());
+            }
             open.andNot(blocks);
             try {
                 listener.onFallback(blocks.stream().toArray(), reason, detail);
