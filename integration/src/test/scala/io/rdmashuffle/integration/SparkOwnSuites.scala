@@ -38,7 +38,8 @@ class ShuffleSuiteOverSoftverbs extends ShuffleSuite {
   }
 }
 
-private object SparkOwnSuites {
+/** Spark's own suites with our manager. */
+object SparkOwnSuites {
 
   /** Remote blocks must cross the transport: no host-local reads. */
   def useOurs(conf: SparkConf): SparkConf =

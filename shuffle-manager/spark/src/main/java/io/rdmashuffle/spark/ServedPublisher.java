@@ -72,6 +72,7 @@ final class ServedPublisher {
      * @throws NotPublishedException when this map output is to be read over TCP
      */
     boolean publish(int shuffleId, long mapId, int partitions) throws NotPublishedException {
+        long start = System.nanoTime();
         ServiceAnswer answer = absent ? null : ask(shuffleId, mapId, partitions);
         if (answer instanceof ServiceAnswer.Refused refused) {
             if (refused.reason() != FallbackReason.UNAVAILABLE) {
@@ -89,6 +90,7 @@ final class ServedPublisher {
         } catch (IOException e) {
             throw new NotPublishedException(FallbackReason.PUBLISH_FAILED, e.getMessage(), e);
         }
+        counters.add(Counter.PUBLISH_NANOS, System.nanoTime() - start);
         counters.add(Counter.PUBLISHED_OUTPUTS, 1);
         counters.add(Counter.PUBLISHED_BYTES, served.location().dataBytes());
         return true;
