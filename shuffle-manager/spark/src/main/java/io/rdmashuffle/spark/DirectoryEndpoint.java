@@ -5,8 +5,6 @@ import io.rdmashuffle.core.directory.Directory;
 import org.apache.spark.rpc.IsolatedThreadSafeRpcEndpoint;
 import org.apache.spark.rpc.RpcCallContext;
 import org.apache.spark.rpc.RpcEnv;
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 import scala.PartialFunction;
 import scala.runtime.AbstractPartialFunction;
 import scala.runtime.BoxedUnit;
@@ -22,11 +20,8 @@ final class DirectoryEndpoint implements IsolatedThreadSafeRpcEndpoint {
     /** Is answered by itself after all messages before it. */
     static final byte[] BARRIER = {};
 
-    private static final Logger LOG = LoggerFactory.getLogger(DirectoryEndpoint.class);
-
     private final RpcEnv rpcEnv;
     private final Directory directory;
-    private boolean toldOfNonsense;
 
     DirectoryEndpoint(RpcEnv rpcEnv, Directory directory) {
         this.rpcEnv = rpcEnv;
@@ -48,10 +43,7 @@ final class DirectoryEndpoint implements IsolatedThreadSafeRpcEndpoint {
 
             @Override
             void refuse(MalformedMessageException e) {
-                if (!toldOfNonsense) { // one thread; whoever sends nonsense shall not fill the log as well
-                    toldOfNonsense = true;
-                    LOG.warn("RDMA shuffle: the directory got {}", e.getMessage());
-                }
+                // nobody waits for an answer, and the directory has counted it
             }
         };
     }

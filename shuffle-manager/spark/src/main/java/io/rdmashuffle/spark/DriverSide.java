@@ -84,7 +84,7 @@ final class DriverSide implements AutoCloseable {
                     hello.executorId(),
                     new ExecutorTransport(hello.owner() != null, hello.device(), hello.cause(), figures));
         }
-        Snapshot total = reports.values().stream().reduce(Snapshot.zero(), Snapshot::plus);
+        Snapshot total = reports.values().stream().reduce(directory.figures(), Snapshot::plus);
         return new ApplicationReport(executors, directory.publishedOutputs(), total);
     }
 }

@@ -1,6 +1,8 @@
 package io.rdmashuffle.core.directory;
 
 import io.rdmashuffle.core.MalformedMessageException;
+import io.rdmashuffle.core.metrics.Counter;
+import io.rdmashuffle.core.metrics.Counters;
 import io.rdmashuffle.core.metrics.Snapshot;
 import java.lang.ref.SoftReference;
 import java.security.SecureRandom;
@@ -12,6 +14,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * The driver's table of what can be read where, the application's secret, and what executors report. A shuffle's answer is encoded
@@ -19,6 +23,7 @@ import java.util.Set;
  */
 public final class Directory {
 
+    private static final Logger LOG = LoggerFactory.getLogger(Directory.class);
     private static final int SECRET_BYTES = 32;
     private static final SoftReference<byte[]> NOT_ENCODED = new SoftReference<>(null);
 
@@ -34,6 +39,7 @@ public final class Directory {
     private final Map<Long, Snapshot> reports = new HashMap<>();
     private final Map<Integer, Shuffle> shuffles = new HashMap<>();
     private final BitSet removedShuffles = new BitSet();
+    private final Counters counters = new Counters();
 
     public Directory() {
         new SecureRandom().nextBytes(secret);
@@ -43,9 +49,21 @@ public final class Directory {
      * Handles one message of an executor.
      *
      * @return the encoded answer; null for a message that has none
-     * @throws MalformedMessageException when the bytes are no message for the directory
+     * @throws MalformedMessageException when the bytes are no message for the directory; it is counted, and the first one logged
      */
     public byte[] handle(byte[] bytes) throws MalformedMessageException {
+        try {
+            return answer(bytes);
+        } catch (MalformedMessageException e) {
+            counters.add(Counter.REFUSED_MESSAGES, 1);
+            if (counters.get(Counter.REFUSED_MESSAGES) == 1) { // whoever sends nonsense shall not fill the log as well
+                LOG.warn("RDMA shuffle: the directory got {}", e.getMessage());
+            }
+            throw e;
+        }
+    }
+
+    private byte[] answer(byte[] bytes) throws MalformedMessageException {
         Message message = MessageCodec.decode(bytes);
         if (message instanceof Message.Locate locate) {
             return locate(locate.shuffleId());
@@ -84,6 +102,11 @@ public final class Directory {
     /** What each executor that ever introduced itself has reported last, by incarnation. */
     public synchronized Map<Long, Snapshot> reports() {
         return Map.copyOf(reports);
+    }
+
+    /** The directory's own figures. */
+    public Snapshot figures() {
+        return counters.snapshot();
     }
 
     /** Map outputs that are published now, of all shuffles. */

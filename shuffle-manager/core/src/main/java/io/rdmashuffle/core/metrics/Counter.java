@@ -21,7 +21,8 @@ public enum Counter {
     CONNECTIONS("connections established as a reader"),
     QUARANTINES("times that an owner was put into quarantine"),
     REFUSED_CONNECTIONS("connection requests refused as an owner"),
-    REFUSED_REQUESTS("requests of readers to stage bytes that were refused");
+    REFUSED_REQUESTS("requests of readers to stage bytes that were refused"),
+    REFUSED_MESSAGES("messages to the driver's directory that made no sense");
 
     private final String meaning;
 

@@ -193,6 +193,7 @@ class DirectoryTest {
             directory.handle(bytes);
         } catch (MalformedMessageException e) {
             assertEquals(1, directory.publishedOutputs(), "what is refused changes nothing");
+            assertEquals(1, directory.figures().get(Counter.REFUSED_MESSAGES));
         }
         hello("3", 300);
         assertTrue(publish(5, 300, 9));

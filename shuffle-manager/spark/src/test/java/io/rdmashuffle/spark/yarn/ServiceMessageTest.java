@@ -3,6 +3,7 @@ package io.rdmashuffle.spark.yarn;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.rdmashuffle.core.connection.Owner;
 import io.rdmashuffle.core.directory.MapOutputLocation;
@@ -15,6 +16,7 @@ import java.nio.ByteBuffer;
 import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 /** Executors and NodeManagers may be of different builds: the bytes between them are held. */
@@ -80,6 +82,35 @@ class ServiceMessageTest {
                 }
             }
         }
+    }
+
+    @Test
+    void damaged_messages_are_refused_or_are_others_and_nothing_else() throws IOException {
+        long seed = Long.getLong("test.seed", System.nanoTime());
+        System.out.println("seed " + seed + " (repeat with -Dtest.seed=" + seed + ")");
+        Random random = new Random(seed);
+        byte[] request = new ServiceRequest.Serve("application_1_2", "3", SECRET, 5, 7, 3)
+                .encode()
+                .array();
+        byte[] answer = served().encode().array();
+        int refused = 0;
+        for (int round = 0; round < 20_000; round++) {
+            try {
+                ServiceRequest.decode(damaged(request, random));
+                ServiceAnswer.decode(damaged(answer, random));
+            } catch (IOException e) {
+                refused++;
+            }
+        }
+        assertTrue(refused > 0);
+    }
+
+    private static ByteBuffer damaged(byte[] good, Random random) {
+        byte[] bytes = Arrays.copyOf(good, random.nextInt(8) == 0 ? random.nextInt(good.length) : good.length);
+        for (int flips = random.nextInt(4); flips > 0 && bytes.length > 0; flips--) {
+            bytes[random.nextInt(bytes.length)] ^= (byte) (1 << random.nextInt(8));
+        }
+        return ByteBuffer.wrap(bytes);
     }
 
     @Test
