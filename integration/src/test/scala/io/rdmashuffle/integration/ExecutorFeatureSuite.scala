@@ -26,6 +26,18 @@ class ExecutorFeatureSuite extends FeatureSuite with Eventually {
     assert(report().tcpBytes == 0, report())
   }
 
+  shuffleTest("a shuffle whose files were removed is made again and read over RDMA", required) { (sc, squares) =>
+    squares.assertRows()
+    SparkInternals.removeShuffle(
+      sc,
+      squares.id
+    ) // as Spark's SQL does between two runs of a plan, which then shuffles anew
+    assert(report().publishedOutputs == 0)
+    val before = report().rdmaBytes
+    squares.assertRows()
+    assert(report().publishedOutputs > 0 && report().rdmaBytes > before && report().tcpBytes == 0, report())
+  }
+
   test("an executor replaced on the same host and port is not taken for the one before") {
     failAfter(3.minutes) {
       val port = "spark.blockManager.port" -> ExecutorFeatureSuite.freePort().toString

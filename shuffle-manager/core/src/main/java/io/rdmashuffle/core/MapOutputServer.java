@@ -93,7 +93,7 @@ public final class MapOutputServer implements AutoCloseable {
         registry.unregister(shuffleId, mapId);
     }
 
-    /** Forgets a removed shuffle, whose id is never used again. */
+    /** Forgets what is served of a removed shuffle. */
     public void removeShuffle(int shuffleId) {
         registry.unregisterShuffle(shuffleId);
         connections.asOwner().forget(shuffleId);

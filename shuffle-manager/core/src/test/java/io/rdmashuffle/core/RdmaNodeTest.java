@@ -156,8 +156,21 @@ class RdmaNodeTest extends NodeTest {
         FetchedBlocks.fetch(reader, 1, OWNER, new long[] {21}, 0).awaitAll().assertRead(0, other, 0, 10);
         owner.removeShuffle(1);
         assertEquals(0, owner.registeredBytes());
-        assertThrows(NotPublishedException.class, () -> nodes.publish(owner, 0, 12, 10), "a late task");
-        assertEquals(0, owner.registeredBytes());
+    }
+
+    @Test
+    void a_removed_shuffle_that_is_made_again_is_read_again() throws Exception {
+        RdmaNode owner = nodes.open(OWNER, ownerCounters);
+        RdmaNode reader = nodes.open(READER, readerCounters);
+        nodes.publish(owner, 0, 11, 10);
+        FetchedBlocks.fetch(reader, 0, OWNER, new long[] {11}, 0).awaitAll();
+        owner.removeShuffle(0);
+        reader.removeShuffle(0);
+        nodes.directory.removeShuffle(0);
+
+        byte[] again = nodes.publish(owner, 0, 12, 10);
+
+        FetchedBlocks.fetch(reader, 0, OWNER, new long[] {12}, 0).awaitAll().assertRead(0, again, 0, 10);
     }
 
     @Test

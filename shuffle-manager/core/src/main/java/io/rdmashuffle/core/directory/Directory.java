@@ -6,7 +6,6 @@ import io.rdmashuffle.core.metrics.Counters;
 import io.rdmashuffle.core.metrics.Snapshot;
 import java.lang.ref.SoftReference;
 import java.security.SecureRandom;
-import java.util.BitSet;
 import java.util.Collection;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -38,7 +37,6 @@ public final class Directory {
     private final Map<Long, Message.Hello> executors = new LinkedHashMap<>();
     private final Map<Long, Snapshot> reports = new HashMap<>();
     private final Map<Integer, Shuffle> shuffles = new HashMap<>();
-    private final BitSet removedShuffles = new BitSet();
     private final Counters counters = new Counters();
 
     public Directory() {
@@ -72,9 +70,8 @@ public final class Directory {
         return answer == null ? null : MessageCodec.encode(answer);
     }
 
-    /** Forgets a shuffle; its id is never used again. */
+    /** Forgets what was published of a shuffle. Spark may have it made again under the same id. */
     public synchronized void removeShuffle(int shuffleId) {
-        removedShuffles.set(shuffleId);
         shuffles.remove(shuffleId);
     }
 
@@ -142,7 +139,7 @@ public final class Directory {
 
     private boolean publish(Message.Publish publish) {
         Message.Hello hello = executors.get(publish.incarnation());
-        if (hello == null || hello.owner() == null || removedShuffles.get(publish.shuffleId())) {
+        if (hello == null || hello.owner() == null) {
             return false;
         }
         Shuffle shuffle = shuffles.computeIfAbsent(publish.shuffleId(), id -> new Shuffle());
@@ -161,9 +158,6 @@ public final class Directory {
     }
 
     private void unpin(Message.Unpin unpin) {
-        if (removedShuffles.get(unpin.shuffleId())) {
-            return;
-        }
         Shuffle shuffle = shuffles.computeIfAbsent(unpin.shuffleId(), id -> new Shuffle());
         shuffle.unpinned.add(unpin.incarnation());
         shuffle.outputs.stage(unpin.incarnation());

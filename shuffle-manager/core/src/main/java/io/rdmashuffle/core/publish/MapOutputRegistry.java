@@ -16,7 +16,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.BitSet;
 import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
@@ -63,7 +62,6 @@ public final class MapOutputRegistry implements MapOutputFiles, AutoCloseable {
     private final FileRegistrar files;
     private final Counters counters;
     private final Map<Integer, Shuffle> shuffles = new HashMap<>();
-    private final BitSet removed = new BitSet();
     private boolean closed;
 
     public MapOutputRegistry(VerbsEndpoint endpoint, PinnedShares shares, FileRegistrar files, Counters counters) {
@@ -129,11 +127,14 @@ public final class MapOutputRegistry implements MapOutputFiles, AutoCloseable {
         }
     }
 
-    /** Deregisters all map outputs of a shuffle and refuses later ones: shuffle ids are never used again. */
+    /**
+     * Deregisters all map outputs of a shuffle. Later ones are welcome: Spark may remove the files of a shuffle and, when it is wanted
+     * after all, have them made again under the same id (RemoveShuffleFiles of its SQL). One that a late task leaves behind is withdrawn
+     * when others need the room.
+     */
     public void unregisterShuffle(int shuffleId) {
         Shuffle shuffle;
         synchronized (this) {
-            removed.set(shuffleId);
             shuffle = shuffles.remove(shuffleId);
         }
         if (shuffle != null) {
@@ -224,8 +225,8 @@ public final class MapOutputRegistry implements MapOutputFiles, AutoCloseable {
     private synchronized MapOutputLocation adopt(
             int shuffleId, long mapId, Path dataFile, RegisteredFile file, long[] partitionLengths)
             throws NotPublishedException {
-        if (closed || removed.get(shuffleId)) {
-            throw new NotPublishedException(FallbackReason.CLOSED, "shuffle " + shuffleId + " was removed", null);
+        if (closed) {
+            throw new NotPublishedException(FallbackReason.CLOSED, "the process is ending", null);
         }
         Shuffle shuffle =
                 shuffles.computeIfAbsent(shuffleId, id -> new Shuffle(id, new OffsetsRegion(endpoint, offsetsBudget)));

@@ -90,6 +90,11 @@ public final class TestShuffleService implements AutoCloseable {
         }
     }
 
+    /** Whether a file of this name is mapped in this process. */
+    public static boolean holds(String file) throws IOException {
+        return Files.readString(Path.of("/proc/self/maps")).contains(file);
+    }
+
     public Client client(ApplicationId application) throws IOException, InterruptedException {
         return client(application, secretOf(application));
     }
