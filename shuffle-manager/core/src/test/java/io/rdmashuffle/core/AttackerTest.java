@@ -64,11 +64,11 @@ class AttackerTest {
     void open() throws Exception {
         TestNodes.clearFaults();
         nodes = new TestNodes(folder);
+        nodes.engineSecret = "never sent".getBytes(StandardCharsets.UTF_8);
         RdmaNode node = nodes.open("1", ownerCounters, "connect.timeout", "2s");
         reader = nodes.open("2", new Counters());
         file = nodes.publish(node, 0, 11, 300_000);
-        Message.Hello spy = new Message.Hello("spy", 5, null, "", "");
-        secret = ((Message.Welcome) MessageCodec.decode(nodes.directory.handle(MessageCodec.encode(spy)))).secret();
+        secret = reader.secret();
         LocationTable outputs = nodes.locations(0);
         owner = outputs.owner(outputs.find(11));
         target = outputs.location(outputs.find(11));
@@ -88,8 +88,16 @@ class AttackerTest {
             random.nextBytes(noise);
             lines.add(HexFormat.of().formatHex(noise));
             lines.add(Proofs.request("another application".getBytes(StandardCharsets.UTF_8), 9, incarnation(), i));
+            lines.add(Proofs.request(seenOnTheWay(), 9, incarnation(), i));
         }
         assertNothingGetsIn("connect without the secret", "connect", lines);
+    }
+
+    /** What the driver sends to members, in clear unless Spark encrypts its connections. */
+    private byte[] seenOnTheWay() throws MalformedMessageException {
+        Message.Hello member = new Message.Hello("2", 5, null, "", "");
+        byte[] answer = nodes.directory.handle(MessageCodec.encode(member));
+        return ((Message.Welcome) MessageCodec.decode(answer)).secret();
     }
 
     @Test

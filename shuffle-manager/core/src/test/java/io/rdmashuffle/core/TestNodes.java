@@ -56,6 +56,9 @@ final class TestNodes implements AutoCloseable {
     /** What a node announces, as it reaches the directory. */
     UnaryOperator<List<InetSocketAddress>> announced = UnaryOperator.identity();
 
+    /** What nodes that are opened from now on authenticate with. */
+    byte[] engineSecret = {};
+
     private final List<RdmaNode> nodes = new ArrayList<>();
     private final Path folder;
     private long incarnations = 1000;
@@ -188,7 +191,7 @@ final class TestNodes implements AutoCloseable {
     }
 
     private DirectoryClient client(long incarnation) {
-        return new DirectoryClient(channel(), incarnation, DIRECTORY_TIMEOUT_MILLIS);
+        return new DirectoryClient(channel(), incarnation, DIRECTORY_TIMEOUT_MILLIS, engineSecret);
     }
 
     private static RdmaConfig config(String... settings) {

@@ -79,7 +79,7 @@ final class ExecutorSide implements AutoCloseable {
         String cause;
         try {
             DriverChannel driver = connectDriver(env, conf);
-            directory = new DirectoryClient(driver, incarnation, timeoutMillis);
+            directory = new DirectoryClient(driver, incarnation, timeoutMillis, SparkSettings.secret(env));
             if (SparkSettings.wantsEncryption(conf, config)) {
                 reason = FallbackReason.ENCRYPTION;
                 cause = "connections are to be encrypted, which RDMA cannot do;"

@@ -1,9 +1,11 @@
 package io.rdmashuffle.spark;
 
 import io.rdmashuffle.core.config.RdmaConfig;
+import java.nio.charset.StandardCharsets;
 import java.util.HashMap;
 import java.util.Map;
 import org.apache.spark.SparkConf;
+import org.apache.spark.SparkEnv;
 import org.apache.spark.network.util.MapConfigProvider;
 import org.apache.spark.network.util.TransportConf;
 import scala.Tuple2;
@@ -33,6 +35,12 @@ final class SparkSettings {
                 || conf.getBoolean("spark.ssl.rpc.enabled", false);
         boolean filesAreEncrypted = conf.getBoolean("spark.io.encryption.enabled", false);
         return wire && !filesAreEncrypted && !config.get(RdmaConfig.ALLOW_CLEARTEXT);
+    }
+
+    /** What the application's processes authenticate with; empty without {@code spark.authenticate}. */
+    static byte[] secret(SparkEnv env) {
+        String secret = env.securityManager().getSecretKey();
+        return secret == null ? new byte[0] : secret.getBytes(StandardCharsets.UTF_8);
     }
 
     /** Spark's settings of the shuffle's transport, as SparkTransportConf gives them, whose parameters differ between versions. */

@@ -3,27 +3,57 @@ package io.rdmashuffle.core.directory;
 import io.rdmashuffle.core.MalformedMessageException;
 import io.rdmashuffle.core.metrics.Snapshot;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.security.GeneralSecurityException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import javax.crypto.Mac;
+import javax.crypto.spec.SecretKeySpec;
 
 /** An executor's side of the conversation with the directory. Any thread. */
 public final class DirectoryClient {
 
+    private static final byte[] PURPOSE = "rdma-shuffle membership".getBytes(StandardCharsets.US_ASCII);
+
     private final DriverChannel channel;
     private final long incarnation;
     private final long timeoutMillis;
+    private final byte[] engineSecret;
 
     public DirectoryClient(DriverChannel channel, long incarnation, long timeoutMillis) {
+        this(channel, incarnation, timeoutMillis, new byte[0]);
+    }
+
+    /** @param engineSecret what the engine's processes authenticate with and never send; empty when they do not authenticate */
+    public DirectoryClient(DriverChannel channel, long incarnation, long timeoutMillis, byte[] engineSecret) {
         this.channel = channel;
         this.incarnation = incarnation;
         this.timeoutMillis = timeoutMillis;
+        this.engineSecret = engineSecret;
     }
 
-    /** Introduces this process and waits for the application's secret. */
+    /**
+     * Introduces this process and waits for the driver's secret.
+     *
+     * @return the application's secret: that one, or with an engine's secret what is derived from both, so that the answer alone is
+     *     worth nothing to whoever saw it on its way
+     */
     public byte[] hello(Message.Hello hello) throws IOException {
-        return await(ask(hello, Message.Welcome.class)).secret();
+        byte[] secret = await(ask(hello, Message.Welcome.class)).secret();
+        return engineSecret.length == 0 ? secret : derive(secret);
+    }
+
+    private byte[] derive(byte[] secret) {
+        try {
+            Mac mac = Mac.getInstance("HmacSHA256");
+            mac.init(new SecretKeySpec(engineSecret, "HmacSHA256"));
+            mac.update(PURPOSE);
+            return mac.doFinal(secret);
+        } catch (GeneralSecurityException e) {
+            throw new IllegalStateException("every Java platform has HmacSHA256", e);
+        }
     }
 
     /** Publishes and waits for the answer: no reader may look before the entry is there. */
