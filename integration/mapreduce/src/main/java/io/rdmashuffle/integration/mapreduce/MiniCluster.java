@@ -155,6 +155,7 @@ public final class MiniCluster implements AutoCloseable {
     private Configuration settings(String host) {
         Configuration settings = new YarnConfiguration();
         settings.set("fs.defaultFS", "file:///");
+        LocalFiles.use(settings);
         settings.set("hadoop.tmp.dir", directory.resolve("tmp").toString());
         settings.set(MRJobConfig.MR_AM_STAGING_DIR, directory.resolve("staging").toString());
         settings.set(MRConfig.FRAMEWORK_NAME, MRConfig.YARN_FRAMEWORK_NAME);
@@ -185,10 +186,10 @@ public final class MiniCluster implements AutoCloseable {
     /** So that jobs of seconds do not wait for heartbeats, and tasks spread over the nodes. */
     private static void scheduling(Configuration settings) {
         settings.setInt(YarnConfiguration.RM_SCHEDULER_MINIMUM_ALLOCATION_MB, 256);
-        settings.setInt("yarn.resourcemanager.nodemanagers.heartbeat-interval-ms", 100);
-        settings.setInt(MRJobConfig.MR_AM_TO_RM_HEARTBEAT_INTERVAL_MS, 200);
-        settings.setInt("mapreduce.client.completion.pollinterval", 200);
-        settings.setInt("mapreduce.client.progressmonitor.pollinterval", 200);
+        settings.setInt("yarn.resourcemanager.nodemanagers.heartbeat-interval-ms", 200);
+        settings.setInt(MRJobConfig.MR_AM_TO_RM_HEARTBEAT_INTERVAL_MS, 300);
+        settings.setInt("mapreduce.client.completion.pollinterval", 400);
+        settings.setInt("mapreduce.client.progressmonitor.pollinterval", 400);
         settings.set("yarn.scheduler.capacity.root.queues", "default");
         settings.set("yarn.scheduler.capacity.root.default.capacity", "100");
         settings.set("yarn.scheduler.capacity.maximum-am-resource-percent", "0.5");

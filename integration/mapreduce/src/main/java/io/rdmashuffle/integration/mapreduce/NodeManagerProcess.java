@@ -144,8 +144,7 @@ public final class NodeManagerProcess implements AutoCloseable {
         settings.set(
                 YarnConfiguration.NM_RECOVERY_DIR, directory.resolve("recovery").toString());
         settings.setInt(YarnConfiguration.NM_PMEM_MB, 4096);
-        settings.setBoolean(YarnConfiguration.NM_PMEM_CHECK_ENABLED, false);
-        settings.setBoolean(YarnConfiguration.NM_VMEM_CHECK_ENABLED, false);
+        settings.setBoolean(YarnConfiguration.NM_CONTAINER_MONITOR_ENABLED, false);
         settings.setBoolean(YarnConfiguration.NM_DISK_HEALTH_CHECK_ENABLE, false);
     }
 }
