@@ -45,6 +45,8 @@ mode=required
 if [ "$engine" = mapreduce ]; then
   options=(--scale "${scale:-0.001}")
   settings=(--conf mapreduce.shuffle.rdma.connect.timeout=60s)
+  # each process lives for so short a time that compiling early costs a quarter more than it gives
+  JDK_JAVA_OPTIONS="${JDK_JAVA_OPTIONS-} -XX:CompileThresholdScaling=10"
 else
   options=(--scale "${scale:-0.01}" --queries "$queries")
   # no time to compile each query, and a handshake may take its time
@@ -59,8 +61,8 @@ demo=("$root/bin/demo" --engine "$engine" "${options[@]}")
 "${demo[@]}" --prepare
 mkdir -p "$out"
 rm -f "$out/demo.json"
-# emulated: no vector unit worth its name, no time to verify byte code that the host has run already
-export JDK_JAVA_OPTIONS="${JDK_JAVA_OPTIONS-} -XX:UseAVX=0 -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+# emulated: no vector unit worth its name, no time to verify byte code that the host has run already, nor for helpers that start processes
+export JDK_JAVA_OPTIONS="${JDK_JAVA_OPTIONS-} -XX:UseAVX=0 -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote -Djdk.lang.Process.launchMechanism=VFORK"
 status=0
 # shellcheck disable=SC2016 # the guest knows its addresses
 "$root/bin/lab" run --hosts 2 "${guest[@]}" --share "$out" --env JDK_JAVA_OPTIONS -- bash -c '"$@" --hosts "$LAB_HOST_A,$LAB_HOST_B" --out "$LAB_SHARE"' \
