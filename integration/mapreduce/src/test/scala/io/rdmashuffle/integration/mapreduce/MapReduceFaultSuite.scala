@@ -8,6 +8,8 @@ import java.nio.file.{Files, Path}
 import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.mapreduce.{Job, MRJobConfig}
+import org.scalatest.Outcome
+import org.scalatest.time.SpanSugar._
 
 /** What goes wrong on the way changes no output and makes no map run again. One of the two NodeManagers is a stock one
   * at first, and becomes one of ours on the way.
@@ -15,6 +17,10 @@ import org.apache.hadoop.mapreduce.{Job, MRJobConfig}
 class MapReduceFaultSuite extends YarnCluster {
 
   private val maps = 6
+
+  override def withFixture(test: NoArgTest): Outcome =
+    try super.withFixture(test)
+    finally inject("")
 
   override protected def nodes: Seq[Map[String, String]] =
     Seq(Map.empty, Map(MiniCluster.SHUFFLE_HANDLER -> "org.apache.hadoop.mapred.ShuffleHandler"))
@@ -53,6 +59,14 @@ class MapReduceFaultSuite extends YarnCluster {
     assert(ran.failedShuffles == 0)
   }
 
+  test("a job that requires RDMA fails where a NodeManager has none, and says so") {
+    val job = WordCount.job(ours(required, "mapreduce.reduce.maxattempts" -> "1"), input, path("refused"), 4)
+    failAfter(6.minutes)(assert(!job.waitForCompletion(false)))
+    val reduces = job.getTaskCompletionEvents(0, 100).filterNot(_.isMapTask)
+    val why = reduces.flatMap(event => job.getTaskDiagnostics(event.getTaskAttemptId)).mkString
+    assert(why.contains("mode=required") && why.contains("NOT_PUBLISHED"))
+  }
+
   for (
     (fault, script, reasons) <- Seq(
       ("bits that flip on the way", "read every 2 corrupt", Seq("CORRUPT")),
@@ -61,9 +75,7 @@ class MapReduceFaultSuite extends YarnCluster {
   )
     test(s"$fault cost only speed") {
       inject(script)
-      val ran =
-        try run(WordCount.job(_, input, _, 4), ours())
-        finally inject("")
+      val ran = run(WordCount.job(_, input, _, 4), ours())
       assertFellBack(ran, reasons: _*)
       assert(ran.failedShuffles == 0)
     }
@@ -95,10 +107,35 @@ class MapReduceFaultSuite extends YarnCluster {
   }
 
   test("when the last NodeManager is like the others, all map outputs come over RDMA") {
-    change(second, "mapreduce.shuffle.rdma.pinned.maxBytesPerApplication" -> "0")
+    change(
+      second,
+      MiniCluster.SHUFFLE_HANDLER -> "io.rdmashuffle.mapreduce.RdmaShuffleHandler",
+      "mapreduce.shuffle.rdma.pinned.maxBytesPerApplication" -> "0"
+    )
     val ran = run(WordCount.job(_, input, _, 4), ours(required))
     ran.assertAllByRdma()
     assert(ran.files == expected)
+  }
+
+  test("a NodeManager killed under its readers and started again costs no map, and is read over RDMA again") {
+    val pids = running.map(_.pid)
+    inject("read stall") // until the connections break, so that the reducers are in the middle of it
+    val ran = gated(
+      "mapreduce.shuffle.rdma.read.timeout" -> "10min",
+      "mapreduce.shuffle.rdma.quarantine" -> "0ms",
+      "mapreduce.reduce.shuffle.fetch.retry.timeout-ms" -> "300000"
+    ) { job =>
+      val output = eventually(outputOfFirstMap(job).get)
+      val owner = running.find(node => output.startsWith(node.directory)).get
+      eventually(assert(queuePairs(owner) >= 2)) // the reducers that find room beside the waiting maps
+      owner.kill()
+      inject("")
+      change(owner)
+    }
+    assertFellBack(ran, "CONNECTION_LOST")
+    assert(ran.counter("RDMA_BYTES") > 0)
+    assert(running.filterNot(node => pids.contains(node.pid)).map(metric(_, "ServedSegments")).sum > 0)
+    assert(ran.failedShuffles == 0 && ran.launchedReduces == 4)
   }
 
   test("a bit flipped in the file of a map output is found, and the map runs again, as with Hadoop's shuffle") {
@@ -125,6 +162,10 @@ class MapReduceFaultSuite extends YarnCluster {
     val rdma = run(WordCount.job(_, input, _, 4), ours(on, certificate, encrypted, required))
     rdma.assertAllByRdma()
     assert(rdma.files == expected)
+  }
+
+  test("after the jobs the NodeManagers hold nothing of them, whatever went wrong") {
+    assertNothingLeft()
   }
 
   private def change(node: NodeManagerProcess, settings: (String, String)*): Unit =

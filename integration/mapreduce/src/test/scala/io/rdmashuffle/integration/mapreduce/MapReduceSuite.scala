@@ -62,24 +62,34 @@ class MapReduceSuite extends YarnCluster {
     assert(filesOf(sorted).values.map(_.size).sum == 100 * 100000)
   }
 
-  test("a job in one process leaves the shuffle to Hadoop") {
-    val inProcess = "mapreduce.framework.name" -> "local"
-    val local = run(WordCount.job(_, input, _, 1), ours(required, inProcess))
-    assert(local.files == run(WordCount.job(_, input, _, 1), stock(inProcess)).files)
-    assert(local.counter("RDMA_BYTES") == 0)
+  test("maps that fail, or are so slow that others overtake them, run again and are not read") {
+    val read = run(
+      (conf, output) => UnluckyWords.in(WordCount.job(conf, input, output, 4)),
+      ours(required, "mapreduce.map.speculative" -> "true")
+    )
+    read.assertAllByRdma()
+    assert(read.files == expected)
+    assert(read.launchedMaps == 4 && read.failedMaps == 1 && read.killedMaps == 1)
   }
+
+  for (
+    (kind, setting) <- Seq(
+      "in the ApplicationMaster's process" -> ("mapreduce.job.ubertask.enable" -> "true"),
+      "in the client's process" -> ("mapreduce.framework.name" -> "local")
+    )
+  )
+    test(s"a job $kind leaves the shuffle to Hadoop") {
+      val ran = run(WordCount.job(_, input, _, 1), ours(required, setting))
+      assert(ran.isUber == kind.contains("ApplicationMaster"))
+      assert(ran.files == run(WordCount.job(_, input, _, 1), stock(setting)).files)
+      assert(ran.counter("RDMA_BYTES") == 0 && ran.counter("HTTP_BYTES") == 0)
+    }
 
   test(
     "after the jobs the NodeManagers hold no memory region, queue pair, protection domain, mapping or thread of them"
   ) {
-    eventually {
-      for (node <- running) {
-        assert(metric(node, "Jobs") == 0)
-        assert(metric(node, "RegisteredBytes") == 0)
-        assert(verbsObjects(node).forall(_ == 0), node.log)
-        assert(!mappings(node).contains("file.out"))
-        assert(!threads(node).exists(_.startsWith("rdma-shuffle-lo")))
-      }
-    }
+    assert(running.map(metric(_, "ServedSegments")).forall(_ > 0))
+    assert(running.map(metric(_, "RefusedLookups")).sum == 0)
+    assertNothingLeft()
   }
 }

@@ -72,6 +72,12 @@ trait YarnCluster extends AnyFunSuite with BeforeAndAfterAll with TimeLimits wit
 
     def launchedMaps: Long = job.getCounters.findCounter(JobCounter.TOTAL_LAUNCHED_MAPS).getValue
 
+    def launchedReduces: Long = job.getCounters.findCounter(JobCounter.TOTAL_LAUNCHED_REDUCES).getValue
+
+    def failedMaps: Long = job.getCounters.findCounter(JobCounter.NUM_FAILED_MAPS).getValue
+
+    def killedMaps: Long = job.getCounters.findCounter(JobCounter.NUM_KILLED_MAPS).getValue
+
     def failedShuffles: Long = job.getCounters.findCounter(TaskCounter.FAILED_SHUFFLE).getValue
 
     def fallbacks: Map[String, Long] = job.getCounters
@@ -169,6 +175,8 @@ trait YarnCluster extends AnyFunSuite with BeforeAndAfterAll with TimeLimits wit
     Seq.fill(5)(counts.getInt())
   }
 
+  def queuePairs(node: NodeManagerProcess): Int = verbsObjects(node)(2)
+
   def mappings(node: NodeManagerProcess): String = Files.readString(Path.of(s"/proc/${node.pid}/maps"))
 
   /** Names as the kernel keeps them: 15 characters. */
@@ -176,6 +184,17 @@ trait YarnCluster extends AnyFunSuite with BeforeAndAfterAll with TimeLimits wit
     val tasks = Files.list(Path.of(s"/proc/${node.pid}/task"))
     try tasks.iterator.asScala.map(task => Files.readString(task.resolve("comm")).trim).toSeq
     finally tasks.close()
+  }
+
+  /** The jobs have ended; a NodeManager learns of it a little later. */
+  def assertNothingLeft(): Unit = eventually {
+    for (node <- running) {
+      assert(metric(node, "Jobs") == 0)
+      assert(metric(node, "RegisteredBytes") == 0)
+      assert(verbsObjects(node).forall(_ == 0), node.log)
+      assert(!mappings(node).contains("file.out"))
+      assert(!threads(node).exists(_.startsWith("rdma-shuffle-lo")))
+    }
   }
 
   private def deleteRecursively(path: Path): Unit = if (Files.exists(path)) {
