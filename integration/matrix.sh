@@ -2,6 +2,7 @@
 # The same jars on every Spark and Hadoop version and JDK: the demo's cluster and comparison, on softverbs, where nothing may go over TCP.
 #
 #   matrix.sh all     every supported pair; a JDK that is not installed is skipped
+#   matrix.sh yarn    of these the ones of Hadoop
 #   matrix.sh smoke   one query on each other Spark version built for Scala 2.13, on JDK 17
 #
 # Prints a table; leaves a JUnit report in integration/target/matrix-reports.
@@ -61,6 +62,11 @@ all() {
   for pair in 3.5/2.12 3.5/2.13 4.0/2.13 4.1/2.13 4.2/2.13; do
     for jdk in $(jdks_of "${pair%/*}"); do spark "${pair%/*}" "${pair#*/}" "$jdk" q3,q19,q51,q97; done
   done
+  yarn
+}
+
+yarn() {
+  local jdk
   hadoop 3.4 17
   for jdk in 17 21 25; do hadoop 3.5 "$jdk"; done
 }
