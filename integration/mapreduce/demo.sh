@@ -1,6 +1,7 @@
 # The demo's other engine: WordCount and TeraSort on a YARN cluster. Sourced by bin/demo, which has read the command line.
 # shellcheck shell=bash disable=SC2154
 
+# run_mapreduce ARG…: the command line.
 run_mapreduce() {
   build integration/mapreduce
   hadoop_home "$hadoop"
@@ -18,7 +19,7 @@ run_mapreduce() {
   # opened for Hadoop 3.4's dependency injection
   java -Xmx512m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC --add-opens=java.base/java.lang=ALL-UNNAMED -cp "$class_path" \
     io.rdmashuffle.integration.mapreduce.Demo "$root" "$class_path" "$out" "$scratch/cluster" "$hosts" "$rows" \
-    "mapreduce.shuffle.rdma.mode=${mode:-auto}" ${extra[@]+"${extra[@]}"} 2>"$out/logs/demo.log" &
+    "bin/demo $*" "mapreduce.shuffle.rdma.mode=${mode:-auto}" ${extra[@]+"${extra[@]}"} 2>"$out/logs/demo.log" &
   wait $! || status=$?
   [ -f "$out/demo.json" ] || failed "$out/logs/demo.log"
   java -Djava.awt.headless=true -cp "$root/integration/report/target/classes:$HADOOP_HOME/*" \

@@ -24,7 +24,7 @@ import org.apache.hadoop.mapreduce.TaskCounter;
 
 /**
  * WordCount and TeraSort on a YARN cluster of two NodeManagers, once with Hadoop's shuffle and once with ours, compared byte by byte:
- * {@code Demo ROOT CLASS-PATH OUT WORK HOST,HOST ROWS [NAME=VALUE…]}; the rest are settings of the jobs with our shuffle. Exit code 0 only if
+ * {@code Demo ROOT CLASS-PATH OUT WORK HOST,HOST ROWS COMMAND [NAME=VALUE…]}; the rest are settings of the jobs with our shuffle. Exit code 0 only if
  * all outputs are equal.
  */
 public final class Demo {
@@ -57,7 +57,7 @@ public final class Demo {
         Path out = Path.of(arguments[2]);
         String[] hosts = arguments[4].split(",");
         long rows = Long.parseLong(arguments[5]);
-        List<String> settings = List.of(arguments).subList(6, arguments.length);
+        List<String> settings = List.of(arguments).subList(7, arguments.length);
         Map<String, String> environment = System.getenv().entrySet().stream()
                 .filter(variable -> TASK_ENVIRONMENT.contains(variable.getKey()))
                 .collect(Collectors.toMap(Map.Entry::getKey, Map.Entry::getValue));
@@ -79,7 +79,7 @@ public final class Demo {
             Demo demo = new Demo(cluster, out, settings);
             demo.wordCount(rows);
             demo.teraSort(rows);
-            outcome = demo.outcome();
+            outcome = demo.outcome(arguments[6]);
         }
         outcome.write(out.resolve("demo.json"));
         CONSOLE.print(outcome.text());
@@ -157,14 +157,14 @@ public final class Demo {
         return fallbacks;
     }
 
-    private DemoOutcome outcome() {
+    private DemoOutcome outcome(String command) {
         if (!Rdma.isAvailable()) {
-            return DemoOutcome.of(compared, "", Rdma.unavailabilityCause());
+            return DemoOutcome.of(command, compared, "", Rdma.unavailabilityCause());
         }
         String whyNot = "off".equals(ourSettings.get("mapreduce.shuffle.rdma.mode"))
                 ? "mapreduce.shuffle.rdma.mode is off"
                 : "of the fallbacks";
-        return DemoOutcome.of(compared, Rdma.devices().get(0).name(), whyNot);
+        return DemoOutcome.of(command, compared, Rdma.devices().get(0).name(), whyNot);
     }
 
     private static boolean equal(Path left, Path right) throws IOException {

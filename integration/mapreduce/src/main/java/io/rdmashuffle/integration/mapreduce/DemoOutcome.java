@@ -13,12 +13,14 @@ import org.apache.hadoop.util.VersionInfo;
 /**
  * Hadoop's shuffle and ours side by side; its JSON form is what {@code bin/demo --json} promises.
  *
+ * @param command that was run
  * @param hadoop its version
  * @param transport {@code rdma} when map outputs were read by RDMA, else {@code tcp}
  * @param transportReason the device in use, or why it was HTTP
  * @param queries the jobs, in the order in which they ran
  */
 record DemoOutcome(
+        String command,
         String hadoop,
         boolean resultsEqual,
         String transport,
@@ -46,7 +48,7 @@ record DemoOutcome(
             Map<String, Long> fallbacks) {}
 
     /** @param whyNot why there is no RDMA, when none was used; {@code device} otherwise says by what */
-    static DemoOutcome of(List<Comparison> jobs, String device, String whyNot) {
+    static DemoOutcome of(String command, List<Comparison> jobs, String device, String whyNot) {
         Bytes bytes = new Bytes(
                 jobs.stream().mapToLong(job -> job.bytes.rdma).sum(),
                 jobs.stream().mapToLong(job -> job.bytes.tcp).sum());
@@ -54,6 +56,7 @@ record DemoOutcome(
         jobs.forEach(job -> job.fallbacks.forEach((reason, count) -> fallbacks.merge(reason, count, Long::sum)));
         boolean rdma = bytes.rdma > 0;
         return new DemoOutcome(
+                command,
                 VersionInfo.getVersion(),
                 jobs.stream().allMatch(Comparison::equal),
                 rdma ? "rdma" : "tcp",

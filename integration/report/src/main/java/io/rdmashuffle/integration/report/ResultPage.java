@@ -233,7 +233,7 @@ public final class ResultPage {
     }
 
     private static Series stock(String column) {
-        return new Series(column, "sort shuffle", Role.BASELINE);
+        return new Series(column, "stock shuffle", Role.BASELINE);
     }
 
     private static Series perftest(String column) {
