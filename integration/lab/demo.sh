@@ -10,7 +10,7 @@ usage: lab demo [OPTION…]    the demo inside a throw-away guest, each executor
 
   --kernel 6.1|7        as for lab run (default 6.1)
   --link rxe|siw|none   as for lab run (default rxe); without RDMA the queries go over TCP
-  --timeout SECONDS     then the guest is killed (default 1800)
+  --timeout SECONDS     then the guest is killed (default 1800, for mapreduce 3600)
   --engine spark|mapreduce  as for demo (default spark); mapreduce takes no --queries
   --scale F             as for demo (default 0.01, for mapreduce 0.001)
   --queries q3,…|all    (default q3,q97)
@@ -23,13 +23,14 @@ USAGE
 
 misuse() { say "lab demo: $*; see lab demo --help"; exit 2; }
 
-guest=(--timeout 1800) link=rxe engine=spark scale='' queries=q3,q97 out=$root/integration/target/lab-demo json=''
+guest=() timeout='' link=rxe engine=spark scale='' queries=q3,q97 out=$root/integration/target/lab-demo json=''
 while [ $# -gt 0 ]; do
   case $1 in --help) usage; exit 0;; esac
   [ $# -gt 1 ] || misuse "unknown argument '$1', or it wants a value"
   case $1 in
     --link) link=$2 guest+=("$1" "$2");;
-    --kernel | --timeout) guest+=("$1" "$2");;
+    --kernel) guest+=("$1" "$2");;
+    --timeout) timeout=$2;;
     --engine) engine=$2;;
     --scale) scale=$2;;
     --queries) queries=$2;;
@@ -43,11 +44,13 @@ mode=required
 [ "$link" != none ] || mode=auto
 
 if [ "$engine" = mapreduce ]; then
+  guest+=(--timeout "${timeout:-3600}")
   options=(--scale "${scale:-0.001}")
   settings=(--conf mapreduce.shuffle.rdma.connect.timeout=60s)
   # each process lives for so short a time that compiling early costs a quarter more than it gives
   JDK_JAVA_OPTIONS="${JDK_JAVA_OPTIONS-} -XX:CompileThresholdScaling=10"
 else
+  guest+=(--timeout "${timeout:-1800}")
   options=(--scale "${scale:-0.01}" --queries "$queries")
   # no time to compile each query, and a handshake may take its time
   settings=(
