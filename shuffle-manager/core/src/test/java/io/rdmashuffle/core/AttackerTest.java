@@ -41,9 +41,10 @@ import org.junit.jupiter.api.io.TempDir;
 @Timeout(300)
 class AttackerTest {
 
-    private static final Path ATTACKER = FaultTable.ROOT.resolve("native/target/native/src/test/c/attacker");
     private static final Duration PATIENCE = Duration.ofSeconds(60);
     private static final boolean LAB = System.getenv("RDMA_SHUFFLE_TEST_ADDRESS") != null;
+    private static final Path ATTACKER =
+            FaultTable.ROOT.resolve("native/target/native/src/test/c").resolve(LAB ? "attacker_on_device" : "attacker");
     private static final int TRIES = LAB ? 5 : 50;
     private static final long FIRST_READER = 1_000_000;
 
