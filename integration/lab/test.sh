@@ -29,7 +29,7 @@ junit() {
   local reports=$LAB_SHARE/$1
   # shellcheck disable=SC2046 # one word each
   java -Xcheck:jni -cp "$core/lab-lib/*:$core/classes:$core/test-classes:$root/native/target/classes:$root/native/target/test-classes" \
-    org.junit.platform.console.ConsoleLauncher execute --disable-banner --details tree --reports-dir "$reports" \
+    org.junit.platform.console.ConsoleLauncher execute --disable-banner --details testfeed --reports-dir "$reports" \
     $(printf -- '--select-class io.rdmashuffle.%s ' "$@")
 }
 
@@ -54,7 +54,9 @@ if [ "${1-}" = guest ]; then guest "$2"; exit; fi
 need_packages openjdk-17-jdk-headless maven cmake make gcc libc6-dev libibverbs-dev librdmacm-dev
 reports=$root/integration/target/lab${1:+-fault}-reports
 rm -rf "$reports"
-(cd "$root" && mvn -q -B -Dspotless.check.skip -DskipTests package) >&2 || die 'the tests did not compile'
+module=integration
+[ -z "${1-}" ] || module=shuffle-manager/core # no Spark
+(cd "$root" && mvn -q -B -pl "$module" -am -Dspotless.check.skip -DskipTests package) >&2 || die 'the tests did not compile'
 status=0
 if [ "${1-}" = faults ]; then
   for link in rxe siw; do
