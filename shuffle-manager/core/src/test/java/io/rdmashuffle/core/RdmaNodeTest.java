@@ -159,6 +159,18 @@ class RdmaNodeTest extends NodeTest {
     }
 
     @Test
+    void a_map_output_that_is_withdrawn_leaves_nothing() throws Exception {
+        RdmaNode owner = nodes.open(OWNER, ownerCounters);
+        nodes.publish(owner, 0, 11, 10);
+        nodes.publish(owner, 0, 12, 10);
+        owner.publisher().withdraw(0, 11);
+        assertEquals(1, nodes.directory.publishedOutputs());
+        owner.publisher().withdraw(0, 12);
+        assertEquals(0, nodes.directory.publishedOutputs());
+        assertEquals(0, owner.registeredBytes());
+    }
+
+    @Test
     void a_removed_shuffle_that_is_made_again_is_read_again() throws Exception {
         RdmaNode owner = nodes.open(OWNER, ownerCounters);
         RdmaNode reader = nodes.open(READER, readerCounters);

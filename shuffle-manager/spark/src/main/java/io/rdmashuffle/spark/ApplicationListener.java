@@ -14,9 +14,10 @@ import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
 import org.apache.spark.scheduler.SparkListenerJobEnd;
 import org.apache.spark.scheduler.SparkListenerStageCompleted;
+import org.apache.spark.scheduler.SparkListenerTaskStart;
 
 /**
- * On the driver: forgets lost executors, and posts a {@link ShuffleReport} of the executors that have something new whenever a stage
+ * On the driver: tells the directory of lost executors and started tasks, and posts a {@link ShuffleReport} of the executors that have something new whenever a stage
  * or job ends, for the event log and the UI. On the listener bus' thread.
  */
 final class ApplicationListener extends SparkListener {
@@ -35,6 +36,11 @@ final class ApplicationListener extends SparkListener {
     @Override
     public void onExecutorRemoved(SparkListenerExecutorRemoved event) {
         directory.removeExecutor(event.executorId());
+    }
+
+    @Override
+    public void onTaskStart(SparkListenerTaskStart event) {
+        directory.taskStarted(event.taskInfo().taskId());
     }
 
     @Override

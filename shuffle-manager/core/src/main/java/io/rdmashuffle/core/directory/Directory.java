@@ -23,6 +23,9 @@ import org.slf4j.LoggerFactory;
 public final class Directory {
 
     private static final Logger LOG = LoggerFactory.getLogger(Directory.class);
+    /** Of shuffles removed earlier, no task is at work any more. */
+    private static final int MAX_REMOVED = 10_000;
+
     private static final int SECRET_BYTES = 32;
     private static final SoftReference<byte[]> NOT_ENCODED = new SoftReference<>(null);
 
@@ -38,6 +41,15 @@ public final class Directory {
     private final Map<Long, Snapshot> reports = new HashMap<>();
     private final Map<Integer, Shuffle> shuffles = new HashMap<>();
     private final Counters counters = new Counters();
+    private long lastTask = -1;
+
+    /** Shuffles removed of late, and the last task that had been started by then. */
+    private final Map<Integer, Long> removed = new LinkedHashMap<>() {
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<Integer, Long> eldest) {
+            return size() > MAX_REMOVED;
+        }
+    };
 
     public Directory() {
         new SecureRandom().nextBytes(secret);
@@ -70,8 +82,17 @@ public final class Directory {
         return answer == null ? null : MessageCodec.encode(answer);
     }
 
-    /** Forgets what was published of a shuffle. Spark may have it made again under the same id. */
+    /** A task of the engine was started; ids rise, and are the map ids of what the task publishes. */
+    public synchronized void taskStarted(long taskId) {
+        lastTask = Math.max(lastTask, taskId);
+    }
+
+    /**
+     * Forgets what was published of a shuffle. Spark may have it made again under the same id, by tasks started from now on; what one
+     * started before publishes late is refused, as nobody would remove it.
+     */
     public synchronized void removeShuffle(int shuffleId) {
+        removed.put(shuffleId, lastTask);
         shuffles.remove(shuffleId);
     }
 
@@ -139,7 +160,8 @@ public final class Directory {
 
     private boolean publish(Message.Publish publish) {
         Message.Hello hello = executors.get(publish.incarnation());
-        if (hello == null || hello.owner() == null) {
+        boolean late = publish.location().mapId() <= removed.getOrDefault(publish.shuffleId(), -1L);
+        if (hello == null || hello.owner() == null || late) {
             return false;
         }
         Shuffle shuffle = shuffles.computeIfAbsent(publish.shuffleId(), id -> new Shuffle());

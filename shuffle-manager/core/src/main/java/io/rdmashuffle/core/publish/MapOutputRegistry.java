@@ -115,22 +115,30 @@ public final class MapOutputRegistry implements MapOutputFiles, AutoCloseable {
         }
     }
 
-    /** Takes one map output back: it was never announced, or the announcement failed. */
+    /** Takes one map output back: it was never announced, the announcement failed, or it came too late. */
     public void unregister(int shuffleId, long mapId) {
+        Shuffle shuffle;
         Output output;
+        boolean last;
         synchronized (this) {
-            Shuffle shuffle = shuffles.get(shuffleId);
+            shuffle = shuffles.get(shuffleId);
             output = shuffle == null ? null : shuffle.outputs.remove(mapId);
+            last = output != null && shuffle.outputs.isEmpty();
+            if (last) {
+                shuffles.remove(shuffleId);
+            }
         }
         if (output != null && output.registered != null) {
             output.registered.close();
+        }
+        if (last) {
+            release(shuffle);
         }
     }
 
     /**
      * Deregisters all map outputs of a shuffle. Later ones are welcome: Spark may remove the files of a shuffle and, when it is wanted
-     * after all, have them made again under the same id (RemoveShuffleFiles of its SQL). One that a late task leaves behind is withdrawn
-     * when others need the room.
+     * after all, have them made again under the same id (RemoveShuffleFiles of its SQL). Those of late tasks are refused by the driver.
      */
     public void unregisterShuffle(int shuffleId) {
         Shuffle shuffle;

@@ -77,11 +77,14 @@ class DirectoryTest {
     void a_removed_shuffle_is_gone_until_it_is_made_again() throws Exception {
         hello("1", 100);
         publish(0, 100, 7);
+        directory.taskStarted(8);
         directory.removeShuffle(0);
         assertEquals(0, locate(0).size());
+        assertFalse(publish(0, 100, 8), "a late task");
         assertEquals(0, directory.publishedOutputs());
-        assertTrue(publish(0, 100, 8));
-        assertEquals(8, locate(0).location(0).mapId());
+        directory.taskStarted(9);
+        assertTrue(publish(0, 100, 9));
+        assertEquals(9, locate(0).location(0).mapId());
     }
 
     @Test
