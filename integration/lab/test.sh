@@ -30,6 +30,7 @@ junit() {
   # shellcheck disable=SC2046 # one word each
   java -Xcheck:jni -cp "$core/lab-lib/*:$core/classes:$core/test-classes:$root/native/target/classes:$root/native/target/test-classes" \
     org.junit.platform.console.ConsoleLauncher execute --disable-banner --details testfeed --reports-dir "$reports" \
+    --config junit.jupiter.execution.timeout.lifecycle.method.default=300s \
     $(printf -- '--select-class io.rdmashuffle.%s ' "$@")
 }
 
