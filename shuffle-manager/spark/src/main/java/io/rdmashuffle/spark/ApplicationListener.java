@@ -17,8 +17,8 @@ import org.apache.spark.scheduler.SparkListenerStageCompleted;
 import org.apache.spark.scheduler.SparkListenerTaskStart;
 
 /**
- * On the driver: tells the directory of lost executors and started tasks, and posts a {@link ShuffleReport} of the executors that have something new whenever a stage
- * or job ends, for the event log and the UI. On the listener bus' thread.
+ * On the driver: tells the directory of lost executors and started tasks, and posts a {@link ShuffleReport} of the executors that have
+ * something new whenever a stage or job ends, for the event log and the UI. On the listener bus' thread.
  */
 final class ApplicationListener extends SparkListener {
 
