@@ -3,6 +3,7 @@ package io.rdmashuffle.integration
 import java.nio.ByteOrder
 import java.nio.file.{Files, Path, StandardCopyOption}
 import java.util.concurrent.{Executors, TimeUnit}
+import java.util.concurrent.atomic.AtomicInteger
 
 import scala.jdk.CollectionConverters._
 import scala.util.{Random, Try}
@@ -10,6 +11,7 @@ import scala.util.control.NonFatal
 
 import org.apache.spark.{HashPartitioner, SparkContext}
 import org.apache.spark.rdmashuffle.SparkInternals
+import org.apache.spark.scheduler.{SparkListener, SparkListenerExecutorAdded, SparkListenerExecutorRemoved}
 import org.scalatest.concurrent.Eventually
 import org.scalatest.exceptions.TestFailedException
 import org.scalatest.time.SpanSugar._
@@ -74,9 +76,11 @@ class SoakSuite extends RealCluster with Eventually {
   private class Soak(sc: SparkContext, random: Random) {
 
     private val timer = Executors.newSingleThreadScheduledExecutor()
-    private var rounds, wrong, failed, leaks, kills, leakChecks = 0
+    private val kills, lost, replacements = new AtomicInteger
+    private var rounds, wrong, failed, leaks, leakChecks = 0
 
     def run(minutes: Int, seed: Long): Unit = {
+      countExecutors()
       val deadline = System.nanoTime() + TimeUnit.MINUTES.toNanos(minutes)
       try
         while (System.nanoTime() < deadline) {
@@ -85,19 +89,50 @@ class SoakSuite extends RealCluster with Eventually {
         }
       finally timer.shutdownNow()
       lookForLeaks()
+      assertReplaced()
       writeResult(minutes, seed)
       assert(wrong == 0 && failed == 0 && leaks == 0, s"$wrong wrong, $failed failed, $leaks leaks")
       assertRdmaAgain()
     }
+
+    /** From now on, those that come are replacements. */
+    private def countExecutors(): Unit = {
+      SparkInternals.awaitExecutors(sc, executors)
+      SparkInternals.drainListeners(sc)
+      sc.addSparkListener(new SparkListener {
+        override def onExecutorAdded(added: SparkListenerExecutorAdded): Unit = replacements.incrementAndGet()
+        override def onExecutorRemoved(removed: SparkListenerExecutorRemoved): Unit = lost.incrementAndGet()
+      })
+    }
+
+    /** Executors were killed, each was replaced, some by one that was killed before it had come up; none ended by
+      * itself.
+      */
+    private def assertReplaced(): Unit = {
+      assert(kills.get > 0 && replacements.get > 0, s"$kills killed, $replacements came")
+      awaitBlockManagers()
+      eventually(timeout(60.seconds), interval(500.millis))(assert(lost.get == kills.get, s"$kills killed, $lost lost"))
+    }
+
+    /** Spark forgets those of an executor that a fetch failure named, until its next heartbeat; meanwhile it tells it
+      * of no removed shuffle.
+      */
+    private def awaitBlockManagers(): Unit =
+      eventually(timeout(60.seconds), interval(500.millis)) {
+        assert((SparkInternals.executorIds(sc) - "driver").size == executors)
+      }
 
     private def round(): Unit = {
       rounds += 1
       val script =
         if (random.nextInt(4) == 0) "" else scripts(random.nextInt(scripts.size)).format(1 + random.nextInt(1000))
       inject(if (script.startsWith("now")) script else s"now port_up; $script")
-      val kill = random.nextInt(8) == 0
+      val kill = random.nextInt(8) == 0 || rounds == 1
       println(s"round $rounds: '$script'${if (kill) ", an executor is killed" else ""}")
-      if (kill) timer.schedule((() => killOne()): Runnable, 200L + random.nextInt(1500), TimeUnit.MILLISECONDS)
+      if (kill) {
+        val which = random.nextInt(executors)
+        timer.schedule((() => killOne(which)): Runnable, 200L + random.nextInt(1500), TimeUnit.MILLISECONDS)
+      }
       try job()
       catch {
         case answer: TestFailedException => wrong += told(answer)
@@ -139,12 +174,11 @@ class SoakSuite extends RealCluster with Eventually {
       }
     }
 
-    private def killOne(): Unit = {
+    /** Unless the one before was not replaced yet. */
+    private def killOne(which: Int): Unit = {
       val living = executorPids()
-      if (living.size == executors) {
-        ProcessHandle.of(living(random.nextInt(living.size))).ifPresent(_.destroyForcibly())
-        kills += 1
-      }
+      if (living.size == executors && ProcessHandle.of(living(which)).map[Boolean](_.destroyForcibly()).orElse(false))
+        kills.incrementAndGet()
     }
 
     private def lookForLeaks(): Unit =
@@ -156,6 +190,7 @@ class SoakSuite extends RealCluster with Eventually {
       leakChecks += 1
       inject("now port_up")
       SparkInternals.awaitExecutors(sc, executors)
+      awaitBlockManagers()
       SparkInternals.removeAllShuffles(sc)
       eventually(timeout(60.seconds), interval(500.millis)) {
         val gauges = RealCluster.onExecutors(sc)(() => SparkInternals.gauges("rdmaShuffle"))
@@ -206,7 +241,7 @@ class SoakSuite extends RealCluster with Eventually {
       val fallbacks = seen.fallbacks.asScala.map { case (reason, blocks) => s""""$reason":$blocks""" }.mkString(",")
       val json =
         s"""{"minutes":$minutes,"seed":$seed,"jobs":$rounds,"wrong":$wrong,"failed":$failed,"leaks":$leaks,"leak_checks":$leakChecks,""" +
-          s""""executors_killed":$kills,"rdma_bytes":${seen.rdmaBytes},"tcp_bytes":${seen.tcpBytes},"fallbacks":{$fallbacks}}"""
+          s""""executors_killed":$kills,"executors_replaced":$replacements,"rdma_bytes":${seen.rdmaBytes},"tcp_bytes":${seen.tcpBytes},"fallbacks":{$fallbacks}}"""
       Files.writeString(target.resolve("result.json"), json + "\n")
       println(json)
     }
