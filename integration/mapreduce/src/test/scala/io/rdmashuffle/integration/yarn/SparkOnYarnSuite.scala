@@ -109,9 +109,12 @@ class SparkOnYarnSuite extends YarnCluster {
 
   private lazy val clientSettings: Path = {
     val folder = Files.createDirectories(directory.resolve("conf"))
+    val settings = cluster.jobSettings()
+    // of classes that are not on Spark's class path
+    Seq("fs.file.impl", "fs.AbstractFileSystem.file.impl").foreach(settings.unset)
     for (file <- Seq("core-site.xml", "yarn-site.xml")) {
       val out = Files.newOutputStream(folder.resolve(file))
-      try cluster.jobSettings().writeXml(out)
+      try settings.writeXml(out)
       finally out.close()
     }
     folder
