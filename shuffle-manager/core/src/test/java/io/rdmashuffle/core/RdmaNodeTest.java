@@ -159,13 +159,15 @@ class RdmaNodeTest extends NodeTest {
     }
 
     @Test
-    void a_map_output_that_is_withdrawn_leaves_nothing() throws Exception {
+    void what_a_task_publishes_that_outlives_its_shuffle_is_refused_and_leaves_nothing() throws Exception {
         RdmaNode owner = nodes.open(OWNER, ownerCounters);
         nodes.publish(owner, 0, 11, 10);
-        nodes.publish(owner, 0, 12, 10);
-        owner.publisher().withdraw(0, 11);
-        assertEquals(1, nodes.directory.publishedOutputs());
-        owner.publisher().withdraw(0, 12);
+        nodes.directory.taskStarted(12);
+        nodes.directory.removeShuffle(0);
+        owner.removeShuffle(0);
+
+        assertThrows(NotPublishedException.class, () -> nodes.publish(owner, 0, 12, 10));
+
         assertEquals(0, nodes.directory.publishedOutputs());
         assertEquals(0, owner.registeredBytes());
     }

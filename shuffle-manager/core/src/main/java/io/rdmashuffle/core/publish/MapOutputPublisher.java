@@ -40,7 +40,9 @@ public final class MapOutputPublisher {
                 throw new IOException("refused");
             }
         } catch (IOException e) {
-            withdraw(shuffleId, mapId); // the entry may have arrived all the same
+            // the entry may have arrived all the same
+            directory.withdraw(shuffleId, mapId);
+            registry.unregister(shuffleId, mapId);
             throw new NotPublishedException(FallbackReason.PUBLISH_FAILED, e.getMessage(), e);
         }
         counters.add(Counter.PUBLISH_NANOS, System.nanoTime() - start);
@@ -49,11 +51,5 @@ public final class MapOutputPublisher {
         if (location.placement() == Placement.STAGED) {
             withdrawals.makeRoom(shuffleId, location.dataBytes());
         }
-    }
-
-    /** Takes one map output back, for good. Does not wait. */
-    public void withdraw(int shuffleId, long mapId) {
-        directory.withdraw(shuffleId, mapId);
-        registry.unregister(shuffleId, mapId);
     }
 }
