@@ -12,6 +12,7 @@ import io.rdmashuffle.core.metrics.FallbackLog;
 import io.rdmashuffle.core.metrics.FallbackReason;
 import io.rdmashuffle.core.metrics.Snapshot;
 import io.rdmashuffle.core.publish.NotPublishedException;
+import io.rdmashuffle.core.publish.ProbedDirectory;
 import io.rdmashuffle.verbs.Version;
 import java.io.File;
 import java.io.IOException;
@@ -99,7 +100,8 @@ final class ExecutorSide implements AutoCloseable {
                         Version.text(),
                         node.device(),
                         node.addresses());
-                LOG.info("RDMA shuffle: local directories {}", node.probe(localDirectories(env)));
+                List<ProbedDirectory> probed = node.probe(localDirectories(env));
+                LOG.debug("local directories {}", probed);
                 ServedPublisher served = servedPublisher(env, conf, node, driver, timeoutMillis, counters);
                 return new ExecutorSide(mode, counters, directory, node, served, null, "", env);
             }

@@ -46,8 +46,8 @@ public final class Withdrawals {
             if (withdrawn == null) {
                 return;
             }
-            LOG.info(
-                    "RDMA shuffle: the pinned budget is used up: shuffle {} is withdrawn, its {} bytes here are staged",
+            LOG.debug(
+                    "the pinned budget is used up: shuffle {} is withdrawn, its {} bytes here are staged",
                     withdrawn.shuffleId(),
                     withdrawn.pinnedBytes());
             counters.add(Counter.WITHDRAWN_SHUFFLES, 1);
