@@ -92,9 +92,12 @@ final class ReducerSide implements AutoCloseable {
         return config.get(RdmaConfig.MODE) == Mode.REQUIRED;
     }
 
-    /** Why nothing is read over RDMA from this host now; null when it can be tried. */
+    /**
+     * Why nothing is read over RDMA from this host now; null when it can be tried. Where RDMA is required no host is left alone, as that would
+     * only hide the failure that ends the task behind another.
+     */
     FallbackReason whyNot(String host) {
-        if (whyNot != null) {
+        if (whyNot != null || isRequired()) {
             return whyNot;
         }
         synchronized (quarantine) {
