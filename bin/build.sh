@@ -25,23 +25,23 @@ newer_sources() {
 }
 
 # spark_home VERSION [SCALA]: sets SPARK_HOME to that Spark's jars, fetched from Maven the first time. VERSION is 3.5, 4.0, 4.1 or
-# 4.2; SCALA is 2.13, and for 3.5 also 2.12.
+# 4.2; SCALA is 2.13, and for 3.5 also 2.12. Only 4.2 can submit to YARN.
 spark_home() {
-  local release
+  local release probe=spark-sql profile=()
   case $1 in
     3.5) release=3.5.9;;
     4.0) release=4.0.4;;
     4.1) release=4.1.3;;
-    4.2) release=4.2.0;;
+    4.2) release=4.2.0 probe=spark-yarn profile=(-Pyarn);;
     *) die "no Spark version '$1'";;
   esac
   export SPARK_SCALA_VERSION=${2:-2.13} SPARK_HOME=$root/integration/target/spark-home-$release
   [ "$SPARK_SCALA_VERSION" = 2.13 ] || SPARK_HOME+=-scala-$SPARK_SCALA_VERSION
-  ! ls "$SPARK_HOME"/jars/spark-yarn_* >/dev/null 2>&1 || return 0
+  ! ls "$SPARK_HOME/jars/$probe"_* >/dev/null 2>&1 || return 0
   need_packages openjdk-17-jdk-headless maven
   say "fetching Spark $release (Scala $SPARK_SCALA_VERSION)"
   rm -rf "$SPARK_HOME.part"
-  mvn -q -B -Dstyle.color=never -f "$root/integration/src/main/spark-home/pom.xml" -Dspark.version="$release" -Dscala.binary.version="$SPARK_SCALA_VERSION" \
+  mvn -q -B -Dstyle.color=never -f "$root/integration/src/main/spark-home/pom.xml" -Dspark.version="$release" -Dscala.binary.version="$SPARK_SCALA_VERSION" "${profile[@]}" \
     org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies -DincludeScope=runtime \
     -DoutputDirectory="$SPARK_HOME.part/jars" >&2 || die "could not fetch Spark $release"
   rm -rf "$SPARK_HOME"
