@@ -1,12 +1,10 @@
 package io.rdmashuffle.core.connection;
 
+import io.rdmashuffle.core.HmacSha256;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
-import java.security.GeneralSecurityException;
 import java.security.MessageDigest;
 import java.util.Arrays;
-import javax.crypto.Mac;
-import javax.crypto.spec.SecretKeySpec;
 
 /**
  * What two processes show each other, in the private data of the connection manager, to prove that they belong to the same
@@ -33,12 +31,12 @@ final class MembershipProof {
     /** What a request claims, once its HMAC was found right. */
     record Claim(long readerIncarnation, long ownerIncarnation, long sequence) {}
 
-    private final SecretKeySpec key;
+    private final HmacSha256 hmac;
 
     /** Makes one proof at once: the first takes Java long, and the event loop has no time for it. */
     MembershipProof(byte[] secret) {
-        key = new SecretKeySpec(secret, "HmacSHA256");
-        mac(new byte[BYTES]);
+        hmac = new HmacSha256(secret);
+        hmac.of(ByteBuffer.allocate(MAC));
     }
 
     byte[] request(Claim claim) {
@@ -72,19 +70,8 @@ final class MembershipProof {
         buffer.putLong(READER, claim.readerIncarnation);
         buffer.putLong(OWNER, claim.ownerIncarnation);
         buffer.putLong(SEQUENCE, claim.sequence);
-        buffer.put(MAC, mac(buffer.array()), 0, BYTES - MAC);
+        buffer.put(MAC, hmac.of(ByteBuffer.wrap(buffer.array(), 0, MAC)), 0, BYTES - MAC);
         return buffer.array();
-    }
-
-    private byte[] mac(byte[] message) {
-        try {
-            Mac mac = Mac.getInstance("HmacSHA256");
-            mac.init(key);
-            mac.update(message, 0, MAC);
-            return mac.doFinal();
-        } catch (GeneralSecurityException e) {
-            throw new IllegalStateException("every Java platform has HmacSHA256", e);
-        }
     }
 
     /** In constant time; private data arrives zero-padded, so only the first bytes count. */

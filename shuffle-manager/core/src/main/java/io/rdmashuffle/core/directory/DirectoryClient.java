@@ -1,16 +1,15 @@
 package io.rdmashuffle.core.directory;
 
+import io.rdmashuffle.core.HmacSha256;
 import io.rdmashuffle.core.MalformedMessageException;
 import io.rdmashuffle.core.metrics.Snapshot;
 import java.io.IOException;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
-import java.security.GeneralSecurityException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
-import javax.crypto.Mac;
-import javax.crypto.spec.SecretKeySpec;
 
 /** An executor's side of the conversation with the directory. Any thread. */
 public final class DirectoryClient {
@@ -42,18 +41,9 @@ public final class DirectoryClient {
      */
     public byte[] hello(Message.Hello hello) throws IOException {
         byte[] secret = await(ask(hello, Message.Welcome.class)).secret();
-        return engineSecret.length == 0 ? secret : derive(secret);
-    }
-
-    private byte[] derive(byte[] secret) {
-        try {
-            Mac mac = Mac.getInstance("HmacSHA256");
-            mac.init(new SecretKeySpec(engineSecret, "HmacSHA256"));
-            mac.update(PURPOSE);
-            return mac.doFinal(secret);
-        } catch (GeneralSecurityException e) {
-            throw new IllegalStateException("every Java platform has HmacSHA256", e);
-        }
+        return engineSecret.length == 0
+                ? secret
+                : new HmacSha256(engineSecret).of(ByteBuffer.wrap(PURPOSE), ByteBuffer.wrap(secret));
     }
 
     /** Publishes and waits for the answer: no reader may look before the entry is there. */

@@ -1,5 +1,6 @@
 package io.rdmashuffle.core.doctor;
 
+import io.rdmashuffle.core.HmacSha256;
 import io.rdmashuffle.core.connection.Owner;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
@@ -9,13 +10,11 @@ import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.Socket;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
-import java.security.GeneralSecurityException;
 import java.security.MessageDigest;
 import java.security.SecureRandom;
 import java.util.List;
-import javax.crypto.Mac;
-import javax.crypto.spec.SecretKeySpec;
 
 /**
  * How two doctors meet over TCP before they try RDMA. Both prove by HMAC-SHA256 over fresh nonces that they have the secret; then
@@ -35,7 +34,7 @@ final class PeerHandshake {
     private static final int MAX_BLOCK_BYTES = 16 << 10;
     private static final int TIMEOUT_MILLIS = 10_000;
 
-    private final SecretKeySpec key;
+    private final HmacSha256 hmac;
 
     /** The other side has no or another secret, or is no doctor. */
     static final class NotAuthenticatedException extends IOException {
@@ -47,7 +46,7 @@ final class PeerHandshake {
     }
 
     PeerHandshake(byte[] secret) {
-        key = new SecretKeySpec(secret, "HmacSHA256");
+        hmac = new HmacSha256(secret);
     }
 
     /** Serving side: tells the target to a client that has the secret. */
@@ -104,16 +103,11 @@ final class PeerHandshake {
     }
 
     private byte[] mac(String role, byte[] serverNonce, byte[] clientNonce, byte[] block) {
-        try {
-            Mac mac = Mac.getInstance(key.getAlgorithm());
-            mac.init(key);
-            mac.update(role.getBytes(StandardCharsets.US_ASCII));
-            mac.update(serverNonce);
-            mac.update(clientNonce);
-            return mac.doFinal(block);
-        } catch (GeneralSecurityException e) {
-            throw new IllegalStateException("every Java platform has HmacSHA256", e);
-        }
+        return hmac.of(
+                StandardCharsets.US_ASCII.encode(role),
+                ByteBuffer.wrap(serverNonce),
+                ByteBuffer.wrap(clientNonce),
+                ByteBuffer.wrap(block));
     }
 
     private static byte[] nonce() {
