@@ -174,6 +174,7 @@ class AttackerTest {
         }
         assertNothingGetsIn("WRITE", "write", lines);
         assertNothingGetsIn("atomic", "atomic", freshened(lines));
+        assertReads(nodes.open("3", new Counters())); // to whom the offsets are new too
     }
 
     private long incarnation() {
@@ -201,7 +202,11 @@ class AttackerTest {
     }
 
     private void assertReads() {
-        FetchedBlocks.fetch(reader, 0, "1", new long[] {11}, 0).awaitAll().assertRead(0, file, 0, file.length);
+        assertReads(reader);
+    }
+
+    private void assertReads(RdmaNode node) {
+        FetchedBlocks.fetch(node, 0, "1", new long[] {11}, 0).awaitAll().assertRead(0, file, 0, file.length);
     }
 
     private record Figures(int tried, int gotIn, int refused) {}
