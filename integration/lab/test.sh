@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The lab parts of bin/test. Leave JUnit reports in integration/target/lab-reports, or lab-fault-reports.
-#   test.sh          the tests of native and core on a kernel RDMA device, then one Spark job that may use nothing else
-#   test.sh faults   on RoCEv2 and iWARP what kernels can do to us: processes stopped and killed, links down and up, an attacker
+#   test.sh          the tests of native, core and mapreduce on a kernel RDMA device, then one Spark job that may use nothing else
+#   test.sh faults   on RoCEv2 and iWARP what kernels can do to us: processes stopped and killed, links down and up, an attacker;
+#                    mapreduce's too
 set -u -o pipefail
 . "$(dirname "$(readlink -f "$0")")/../../bin/common.sh"
 core=$root/shuffle-manager/core/target
@@ -15,8 +16,11 @@ guest() {
   case $1 in
     basics)
       junit verbs.{EndpointTest,ConnectionTest,ReadTest,MessageTest,TwoProcessesTest,MemoryTest} core.{RdmaNodeTest,PlacementTest} || status=1
+      mapreduce || status=1
       spark_job || status=1;;
-    faults) junit core.{ProcessFaultTest,AttackerTest,connection.StagingTest,NetworkTest} || status=1;;
+    faults)
+      junit core.{ProcessFaultTest,AttackerTest,connection.StagingTest,NetworkTest} || status=1
+      mapreduce || status=1;;
     two-hosts)
       junit core.NetworkTest || status=1
       junit core.LinkFaultTest || status=1;; # last, as a link that went down may leave a kernel the worse
@@ -24,14 +28,19 @@ guest() {
   return $status
 }
 
-# junit CLASS…: below io.rdmashuffle
+# junit CLASS…: below io.rdmashuffle; $libraries is what they need beside core's
 junit() {
   local reports=$LAB_SHARE/$1
   # shellcheck disable=SC2046 # one word each
-  java -Xcheck:jni -cp "$core/lab-lib/*:$core/classes:$core/test-classes:$root/native/target/classes:$root/native/target/test-classes" \
+  java -Xcheck:jni -Dorg.slf4j.simpleLogger.log.org.apache.hadoop=warn -cp "$core/lab-lib/*:${libraries:+$libraries:}$core/classes:$core/test-classes:$root/native/target/classes:$root/native/target/test-classes" \
     org.junit.platform.console.ConsoleLauncher execute --disable-banner --details testfeed --reports-dir "$reports" \
     --config junit.jupiter.execution.timeout.lifecycle.method.default=300s \
     $(printf -- '--select-class io.rdmashuffle.%s ' "$@")
+}
+
+mapreduce() {
+  local target=$root/shuffle-manager/mapreduce/target
+  libraries=$target/classes:$target/test-classes:$(<"$target/test-classpath") junit mapreduce.RdmaShuffleHandlerTest
 }
 
 spark_job() {
@@ -55,9 +64,9 @@ if [ "${1-}" = guest ]; then guest "$2"; exit; fi
 need_packages openjdk-17-jdk-headless maven cmake make gcc libc6-dev libibverbs-dev librdmacm-dev
 reports=$root/integration/target/lab${1:+-fault}-reports
 rm -rf "$reports"
-module=integration
-[ -z "${1-}" ] || module=shuffle-manager/core # no Spark
-(cd "$root" && mvn -q -B -pl "$module" -am -Dspotless.check.skip -DskipTests package) >&2 || die 'the tests did not compile'
+modules=shuffle-manager/mapreduce
+[ -n "${1-}" ] || modules+=,integration # Spark
+(cd "$root" && mvn -q -B -pl "$modules" -am -Dspotless.check.skip -DskipTests package) >&2 || die 'the tests did not compile'
 status=0
 if [ "${1-}" = faults ]; then
   for link in rxe siw; do

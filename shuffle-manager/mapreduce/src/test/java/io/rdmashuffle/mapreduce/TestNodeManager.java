@@ -5,10 +5,13 @@ import java.net.HttpURLConnection;
 import java.net.URL;
 import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Random;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import javax.crypto.SecretKey;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.LocalDirAllocator;
@@ -33,7 +36,10 @@ import org.apache.hadoop.yarn.server.api.ApplicationInitializationContext;
 import org.apache.hadoop.yarn.server.api.ApplicationTerminationContext;
 import org.apache.hadoop.yarn.server.api.AuxiliaryLocalPathHandler;
 
-/** A shuffle handler as a NodeManager runs it, and the local directory with the map outputs it serves. On softverbs. */
+/**
+ * A shuffle handler as a NodeManager runs it, and the local directory with the map outputs it serves. On softverbs, or on the lab's
+ * kernel device.
+ */
 final class TestNodeManager implements AutoCloseable {
 
     static final String USER = "alice";
@@ -148,13 +154,34 @@ final class TestNodeManager implements AutoCloseable {
         return conf;
     }
 
-    /** PDs, CQs, QPs, cm_ids and MRs of this process, as softverbs counts them. */
+    /**
+     * PDs, CQs, QPs, cm_ids and MRs of this process, as softverbs counts them; a kernel counts those of the whole machine, here without
+     * PDs, of which librdmacm keeps one for the life of the process.
+     */
     static List<Integer> verbsObjects() throws IOException {
-        Path counts = Path.of(
-                System.getenv("SOFTVERBS_RESOURCES"),
-                Long.toString(ProcessHandle.current().pid()));
+        String softverbs = System.getenv("SOFTVERBS_RESOURCES");
+        if (softverbs == null) {
+            return kernelObjects();
+        }
+        Path counts = Path.of(softverbs, Long.toString(ProcessHandle.current().pid()));
+        if (!Files.exists(counts)) {
+            return List.of(0, 0, 0, 0, 0);
+        }
         ByteBuffer bytes = ByteBuffer.wrap(Files.readAllBytes(counts)).order(ByteOrder.nativeOrder());
         return List.of(bytes.getInt(), bytes.getInt(), bytes.getInt(), bytes.getInt(), bytes.getInt());
+    }
+
+    /** From a line for each device: {@code 0: rxe_a: pd 2 cq 1 qp 2 cm_id 1 mr 0 ctx 1}. */
+    private static List<Integer> kernelObjects() throws IOException {
+        Process rdma = new ProcessBuilder("rdma", "resource", "show").start();
+        String text = new String(rdma.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        return Stream.of("cq", "qp", "cm_id", "mr")
+                .map(kind -> Pattern.compile("\\b" + kind + " (\\d+)")
+                        .matcher(text)
+                        .results()
+                        .mapToInt(count -> Integer.parseInt(count.group(1)))
+                        .sum())
+                .toList();
     }
 
     @Override
@@ -172,7 +199,7 @@ final class TestNodeManager implements AutoCloseable {
     }
 
     private static byte[] password(int job) {
-        return ("secret of job " + job).getBytes(java.nio.charset.StandardCharsets.UTF_8);
+        return ("secret of job " + job).getBytes(StandardCharsets.UTF_8);
     }
 
     private static ApplicationId application(int job) {
