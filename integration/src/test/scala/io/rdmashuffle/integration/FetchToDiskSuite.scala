@@ -45,20 +45,22 @@ class FetchToDiskSuite extends RealCluster {
     }
   }
 
-  clusterTest(
-    "a READ that fails in the middle of a long block is made up for over TCP",
-    smallSinks ++ Seq(
-      toDisk,
-      "spark.shuffle.rdma.quarantine" -> "0ms",
-      "spark.executorEnv.SOFTVERBS_FAULTS" -> "read every 5 status=RETRY_EXC_ERR"
-    ): _*
-  ) { sc =>
-    val expected = (0 until 24).map { i =>
-      val bytes = Array.tabulate(300000 + i * 11)(at => (at * 31 + i).toByte)
-      (i, s"${bytes.length} ${java.util.Arrays.hashCode(bytes)}")
+  /** READs of offsets, which come before any slice of the first block, and of slices. */
+  for (every <- Seq(1, 5))
+    clusterTest(
+      s"long blocks are read over TCP when every READ of $every fails",
+      smallSinks ++ Seq(
+        toDisk,
+        "spark.shuffle.rdma.quarantine" -> "0ms",
+        "spark.executorEnv.SOFTVERBS_FAULTS" -> s"read every $every status=RETRY_EXC_ERR"
+      ): _*
+    ) { sc =>
+      val expected = (0 until 24).map { i =>
+        val bytes = Array.tabulate(300000 + i * 11)(at => (at * 31 + i).toByte)
+        (i, s"${bytes.length} ${java.util.Arrays.hashCode(bytes)}")
+      }
+      assert(rows(sc) == expected)
+      val seen = report()
+      assert(seen.tcpBytes > 0 && seen.fallbacks.containsKey("READ_FAILED"), seen)
     }
-    assert(rows(sc) == expected)
-    val seen = report()
-    assert(seen.tcpBytes > 0 && seen.fallbacks.containsKey("READ_FAILED"), seen)
-  }
 }

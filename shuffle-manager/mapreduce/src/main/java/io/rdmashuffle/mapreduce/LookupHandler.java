@@ -56,7 +56,7 @@ final class LookupHandler extends SimpleChannelInboundHandler<FullHttpRequest> {
             String urlHash = http.headers().get(SecureShuffleUtils.HTTP_HEADER_URL_HASH);
             SecretKey secret = authenticate(request, http.uri(), urlHash);
             // registering may take long, and this thread serves others
-            side.execute(() -> answer(context, side.lookup(request).encode(), urlHash, secret));
+            side.execute(() -> answer(context, request, urlHash, secret));
         } catch (IllegalArgumentException e) {
             refuse(context, HttpResponseStatus.BAD_REQUEST, e.getMessage());
         } catch (IOException e) {
@@ -89,9 +89,15 @@ final class LookupHandler extends SimpleChannelInboundHandler<FullHttpRequest> {
         return secret;
     }
 
-    private static void answer(ChannelHandlerContext context, byte[] body, String urlHash, SecretKey secret) {
-        String replyHash = SecureShuffleUtils.generateHash(replyMessage(urlHash, body), secret);
-        send(context, HttpResponseStatus.OK, body, replyHash);
+    private void answer(ChannelHandlerContext context, LookupRequest request, String urlHash, SecretKey secret) {
+        try {
+            byte[] body = side.lookup(request).encode();
+            String replyHash = SecureShuffleUtils.generateHash(replyMessage(urlHash, body), secret);
+            send(context, HttpResponseStatus.OK, body, replyHash);
+        } catch (RuntimeException | Error e) {
+            LOG.error("RDMA shuffle: a lookup failed by a defect; its map outputs are served over HTTP", e);
+            send(context, HttpResponseStatus.INTERNAL_SERVER_ERROR, new byte[0], null);
+        }
     }
 
     private void refuse(ChannelHandlerContext context, HttpResponseStatus status, String why) {

@@ -3,7 +3,7 @@ package io.rdmashuffle.spark;
 import io.rdmashuffle.core.read.SliceListener.Slice;
 import java.io.IOException;
 import java.nio.ByteBuffer;
-import java.util.List;
+import java.util.Arrays;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import org.apache.spark.network.buffer.ManagedBuffer;
@@ -55,21 +55,22 @@ final class BlockFiles {
     /** Deletes what there is of these blocks, then goes on with what is to be done about them. */
     void giveUp(String[] blockIds, Runnable next) {
         then(() -> {
-            if (List.of(blockIds).contains(openId)) {
-                discard();
+            try {
+                if (Arrays.asList(blockIds).contains(openId)) { // null before the first slice of all
+                    discard();
+                }
+            } finally {
+                next.run();
             }
-            next.run();
         });
     }
 
     /** Whatever happened to the work before. */
     private void then(Runnable next) {
-        work = work.handleAsync(
-                (done, failure) -> {
-                    next.run();
-                    return null;
-                },
-                threads);
+        work = work.thenRunAsync(next, threads).exceptionally(e -> {
+            LOG.error("RDMA shuffle: a defect while blocks were written to files", e);
+            return null;
+        });
     }
 
     private void append(String blockId, Slice slice, Delivered delivered) {

@@ -17,12 +17,16 @@ import org.apache.spark.network.shuffle.MergeFinalizerListener;
 import org.apache.spark.network.shuffle.MergedBlocksMetaListener;
 import org.apache.spark.network.shuffle.checksum.Cause;
 import org.apache.spark.network.util.TransportConf;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * What Spark's fetch iterator asks for remote blocks: reads them over RDMA and hands the rest, with its reason, to Spark's own
  * client. {@link #fetchBlocks} neither throws nor blocks.
  */
 final class RdmaBlockStoreClient extends BlockStoreClient {
+
+    private static final Logger LOG = LoggerFactory.getLogger(RdmaBlockStoreClient.class);
 
     private final BlockStoreClient spark;
     private final ExecutorSide executor;
@@ -83,19 +87,27 @@ final class RdmaBlockStoreClient extends BlockStoreClient {
 
     /** Reads the blocks by Spark's client on this thread. In {@code mode=required} they fail instead. */
     void fallBack(SparkFetch fetch, String[] blockIds, FallbackReason reason, String detail) {
-        executor.fallbacks().record(fetch.peer(), reason, blockIds.length, detail);
-        if (executor.mode() == Mode.REQUIRED) {
-            RdmaRequiredException failure = new RdmaRequiredException(reason, detail);
-            Arrays.stream(blockIds).forEach(id -> fetch.listener().onBlockFetchFailure(id, failure));
-        } else {
-            spark.fetchBlocks(
-                    fetch.host(),
-                    fetch.port(),
-                    fetch.execId(),
-                    blockIds,
-                    new CountingListener(fetch.listener(), reason, executor.counters()),
-                    fetch.downloads());
+        try {
+            executor.fallbacks().record(fetch.peer(), reason, blockIds.length, detail);
+            if (executor.mode() == Mode.REQUIRED) {
+                fail(fetch, blockIds, new RdmaRequiredException(reason, detail));
+            } else {
+                spark.fetchBlocks(
+                        fetch.host(),
+                        fetch.port(),
+                        fetch.execId(),
+                        blockIds,
+                        new CountingListener(fetch.listener(), reason, executor.counters()),
+                        fetch.downloads());
+            }
+        } catch (RuntimeException | Error e) {
+            LOG.error("RDMA shuffle: a defect while blocks fell back; the task is told that they could not be read", e);
+            fail(fetch, blockIds, e);
         }
+    }
+
+    private static void fail(SparkFetch fetch, String[] blockIds, Throwable failure) {
+        Arrays.stream(blockIds).forEach(id -> fetch.listener().onBlockFetchFailure(id, failure));
     }
 
     /** The same from the event loop. */

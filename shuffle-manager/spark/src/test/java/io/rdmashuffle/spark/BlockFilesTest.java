@@ -110,6 +110,13 @@ class BlockFilesTest {
     }
 
     @Test
+    void a_block_is_given_up_too_when_nothing_came_of_it_nor_of_any_before_it() {
+        List<String> next = new ArrayList<>();
+        files.giveUp(new String[] {"a"}, () -> next.add("a falls back"));
+        assertEquals(List.of("a falls back"), next);
+    }
+
+    @Test
     void giving_up_another_block_changes_nothing() {
         write("a", false, 1);
         files.giveUp(new String[] {"b"}, () -> {});

@@ -147,16 +147,18 @@ final class Stager implements AutoCloseable {
 
     private void copy(Job job, StagingPool.Buffer buffer) {
         ByteBuffer bytes = buffer.bytes().clear();
-        Exception failure = null;
+        Throwable failure = null;
         try {
             for (int i = 0; i < job.files.length && bytes.hasRemaining(); i++) {
                 copy(job.files[i], job.request.offsets()[i], job.request.lengths()[i], bytes);
             }
-        } catch (IOException | RuntimeException e) { // whatever it is, the buffer comes back and the reader is answered
+        } catch (IOException
+                | RuntimeException
+                | Error e) { // whatever it is, the buffer comes back and the reader is answered
             failure = e;
         }
         int copied = bytes.position();
-        Exception cause = failure;
+        Throwable cause = failure;
         loop.submit(() -> copied(job, buffer, copied, cause));
     }
 
@@ -176,7 +178,7 @@ final class Stager implements AutoCloseable {
         }
     }
 
-    private void copied(Job job, StagingPool.Buffer buffer, int lengthBytes, Exception failure) {
+    private void copied(Job job, StagingPool.Buffer buffer, int lengthBytes, Throwable failure) {
         if (job.over || failure != null) {
             giveBack(buffer);
         }

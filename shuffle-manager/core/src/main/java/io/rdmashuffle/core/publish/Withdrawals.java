@@ -60,9 +60,12 @@ public final class Withdrawals {
     }
 
     private void deregister(MapOutputRegistry.Withdrawn withdrawn) {
-        registry.deregister(withdrawn.shuffleId());
-        synchronized (this) {
-            underWayBytes -= withdrawn.pinnedBytes();
+        try {
+            registry.deregister(withdrawn.shuffleId());
+        } finally {
+            synchronized (this) {
+                underWayBytes -= withdrawn.pinnedBytes();
+            }
         }
     }
 }
