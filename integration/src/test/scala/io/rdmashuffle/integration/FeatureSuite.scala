@@ -88,7 +88,7 @@ object FeatureSuite {
 
   private val squares: SparkSession => Seq[Row] = spark => rows(FeatureJobs.shuffled(spark, partitions))
 
-  private def rows(rdd: RDD[(Int, Long)]): Seq[Row] = rdd.collect().map(Row.fromTuple).toSeq
+  def rows(rdd: RDD[(Int, Long)]): Seq[Row] = rdd.collect().map(Row.fromTuple).toSeq
 
   private val byJob = mutable.Map.empty[AnyRef, Seq[Row]]
 
