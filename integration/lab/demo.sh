@@ -60,10 +60,14 @@ else
   )
 fi
 demo=("$root/bin/demo" --engine "$engine" "${options[@]}")
-
-"${demo[@]}" --prepare
 mkdir -p "$out"
 rm -f "$out/demo.json"
+if [ "$engine" = mapreduce ]; then
+  "${demo[@]}" --transport off --out "$out/stock"
+  settings+=(--stock "$out/stock")
+else
+  "${demo[@]}" --prepare
+fi
 # emulated: no vector unit worth its name, no time to verify byte code that the host has run already, nor for helpers that start processes
 export JDK_JAVA_OPTIONS="${JDK_JAVA_OPTIONS-} -XX:UseAVX=0 -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote -Djdk.lang.Process.launchMechanism=VFORK"
 status=0

@@ -15,10 +15,11 @@ run_mapreduce() {
   local status=0 rows
   rows=$(awk -v scale="$scale" 'BEGIN { printf "%d", scale * 4000000 }')
   say "Hadoop ${HADOOP_HOME##*-}: running WordCount and TeraSort ($rows rows) with Hadoop's shuffle and with ours; log: $out/logs/demo.log"
+  [ -z "$stock" ] || say "inputs and outputs with Hadoop's shuffle are those in $stock"
   local class_path=$mapreduce_jar:$root/integration/mapreduce/target/classes:$HADOOP_HOME/*
   # opened for Hadoop 3.4's dependency injection
   java -Xmx512m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC --add-opens=java.base/java.lang=ALL-UNNAMED -cp "$class_path" \
-    io.rdmashuffle.integration.mapreduce.Demo "$root" "$class_path" "$out" "$scratch/cluster" "$hosts" "$rows" \
+    io.rdmashuffle.integration.mapreduce.Demo "$root" "$class_path" "$out" "${stock:-$out}" "$scratch/cluster" "$hosts" "$rows" \
     "bin/demo $*" "mapreduce.shuffle.rdma.mode=${mode:-auto}" ${extra[@]+"${extra[@]}"} 2>"$out/logs/demo.log" &
   wait $! || status=$?
   [ -f "$out/demo.json" ] || failed "$out/logs/demo.log"

@@ -24,8 +24,8 @@ import org.apache.hadoop.mapreduce.TaskCounter;
 
 /**
  * WordCount and TeraSort on a YARN cluster of two NodeManagers, once with Hadoop's shuffle and once with ours, compared byte by byte:
- * {@code Demo ROOT CLASS-PATH OUT WORK HOST,HOST ROWS COMMAND [NAME=VALUE…]}; the rest are settings of the jobs with our shuffle. Exit code 0 only if
- * all outputs are equal.
+ * {@code Demo ROOT CLASS-PATH OUT STOCK WORK HOST,HOST ROWS COMMAND [NAME=VALUE…]}; the rest are settings of the jobs with our shuffle. STOCK has
+ * the inputs and the outputs with Hadoop's shuffle; unless it is OUT, an earlier run left them there. Exit code 0 only if all outputs are equal.
  */
 public final class Demo {
 
@@ -41,12 +41,14 @@ public final class Demo {
 
     private final MiniCluster cluster;
     private final Path out;
+    private final Path stock;
     private final Map<String, String> ourSettings = new HashMap<>();
     private final List<DemoOutcome.Comparison> compared = new ArrayList<>();
 
-    private Demo(MiniCluster cluster, Path out, List<String> settings) {
+    private Demo(MiniCluster cluster, Path out, Path stock, List<String> settings) {
         this.cluster = cluster;
         this.out = out;
+        this.stock = stock;
         for (String setting : settings) {
             String[] parts = setting.split("=", 2);
             ourSettings.put(parts[0], parts[1]);
@@ -55,9 +57,10 @@ public final class Demo {
 
     public static void main(String[] arguments) throws Exception {
         Path out = Path.of(arguments[2]);
-        String[] hosts = arguments[4].split(",");
-        long rows = Long.parseLong(arguments[5]);
-        List<String> settings = List.of(arguments).subList(7, arguments.length);
+        Path stock = Path.of(arguments[3]);
+        String[] hosts = arguments[5].split(",");
+        long rows = Long.parseLong(arguments[6]);
+        List<String> settings = List.of(arguments).subList(8, arguments.length);
         Map<String, String> environment = System.getenv().entrySet().stream()
                 .filter(variable -> TASK_ENVIRONMENT.contains(variable.getKey()))
                 .collect(Collectors.toMap(Map.Entry::getKey, Map.Entry::getValue));
@@ -66,20 +69,20 @@ public final class Demo {
         try (MiniCluster cluster = new MiniCluster(
                 Path.of(arguments[0]),
                 arguments[1],
-                Path.of(arguments[3]),
+                Path.of(arguments[4]),
                 out.resolve("logs"),
                 hosts[0],
                 environment)) {
-            say("starting a YARN cluster with NodeManagers on " + arguments[4]);
+            say("starting a YARN cluster with NodeManagers on " + arguments[5]);
             cluster.start();
             for (String host : hosts) {
                 cluster.startNode(host, Map.of());
             }
             cluster.awaitNodes();
-            Demo demo = new Demo(cluster, out, settings);
+            Demo demo = new Demo(cluster, out, stock, settings);
             demo.wordCount(rows);
             demo.teraSort(rows);
-            outcome = demo.outcome(arguments[6]);
+            outcome = demo.outcome(arguments[7]);
         }
         outcome.write(out.resolve("demo.json"));
         CONSOLE.print(outcome.text());
@@ -88,16 +91,12 @@ public final class Demo {
     }
 
     private void wordCount(long rows) throws Exception {
-        Path input = Files.createDirectories(out.resolve("text"));
-        for (int file = 0; file < 2; file++) {
-            Random random = new Random(file);
-            Files.write(input.resolve("part" + file), (Iterable<String>) IntStream.range(0, (int) rows / 4)
-                    .mapToObj(line -> random.ints(WORDS_PER_LINE, 0, 50_000)
-                            .mapToObj(word -> "word" + word)
-                            .collect(Collectors.joining(" ")))::iterator);
+        Path input = stock.resolve("text");
+        if (runsStock()) {
+            writeText(Files.createDirectories(input), (int) rows / 4);
         }
         compare("WordCount", (conf, output) -> {
-            Job job = WordCount.job(conf, hadoop(input), output, 4);
+            Job job = WordCount.job(conf, hadoop(input), output, 2);
             if (!job.waitForCompletion(false)) {
                 throw new IllegalStateException(
                         "WordCount failed: " + job.getStatus().getFailureInfo());
@@ -106,10 +105,22 @@ public final class Demo {
         });
     }
 
+    private static void writeText(Path directory, int lines) throws IOException {
+        for (int file = 0; file < 2; file++) {
+            Random random = new Random(file);
+            Files.write(directory.resolve("part" + file), (Iterable<String>) IntStream.range(0, lines)
+                    .mapToObj(line -> random.ints(WORDS_PER_LINE, 0, 50_000)
+                            .mapToObj(word -> "word" + word)
+                            .collect(Collectors.joining(" ")))::iterator);
+        }
+    }
+
     private void teraSort(long rows) throws Exception {
-        Path input = out.resolve("tera");
-        say("TeraGen");
-        Tera.generate(inThisProcess(), rows, 2, hadoop(input));
+        Path input = stock.resolve("tera");
+        if (runsStock()) {
+            say("TeraGen");
+            Tera.generate(inThisProcess(), rows, 2, hadoop(input));
+        }
         compare("TeraSort", (conf, output) -> Tera.sort(conf, hadoop(input), output, 2));
         say("TeraValidate");
         Tera.validate(inThisProcess(), hadoop(out.resolve("TeraSort-rdma")), hadoop(out.resolve("TeraValidate")));
@@ -122,25 +133,33 @@ public final class Demo {
         return settings;
     }
 
+    private boolean runsStock() {
+        return stock.equals(out);
+    }
+
     private void compare(String name, Run job) throws Exception {
-        Path stockOutput = out.resolve(name + "-stock");
+        Path stockOutput = stock.resolve(name + "-stock");
         Path ourOutput = out.resolve(name + "-rdma");
-        say(name + " with Hadoop's shuffle");
-        long start = System.nanoTime();
-        job.run(cluster.jobSettings(), hadoop(stockOutput));
-        long between = System.nanoTime();
+        Double stockSeconds = null;
+        if (runsStock()) {
+            say(name + " with Hadoop's shuffle");
+            long start = System.nanoTime();
+            job.run(cluster.jobSettings(), hadoop(stockOutput));
+            stockSeconds = (System.nanoTime() - start) / 1e9;
+        }
         say(name + " with ours");
         Configuration ours = cluster.ourJobSettings();
         ourSettings.forEach(ours::set);
+        long start = System.nanoTime();
         Job ran = job.run(ours, hadoop(ourOutput));
-        long end = System.nanoTime();
+        double ourSeconds = (System.nanoTime() - start) / 1e9;
         CounterGroup counters = ran.getCounters().getGroup("RDMA shuffle");
         compared.add(new DemoOutcome.Comparison(
                 name,
                 ran.getCounters().findCounter(TaskCounter.REDUCE_OUTPUT_RECORDS).getValue(),
                 equal(stockOutput, ourOutput),
-                (between - start) / 1e9,
-                (end - between) / 1e9,
+                stockSeconds,
+                ourSeconds,
                 new DemoOutcome.Bytes(
                         counters.findCounter("RDMA_BYTES").getValue(),
                         counters.findCounter("HTTP_BYTES").getValue()),

@@ -35,14 +35,14 @@ record DemoOutcome(
     /**
      * One job under both shuffles.
      *
-     * @param sortS seconds with Hadoop's
+     * @param sortS seconds with Hadoop's; null when an earlier run left its output
      * @param fallbacks map outputs read over HTTP for want of RDMA, by reason
      */
     record Comparison(
             String name,
             long rows,
             boolean equal,
-            double sortS,
+            Double sortS,
             double rdmaS,
             Bytes bytes,
             Map<String, Long> fallbacks) {}
@@ -83,7 +83,7 @@ record DemoOutcome(
                     job.name,
                     "%,d".formatted(job.rows),
                     job.equal ? "yes" : "NO",
-                    "%.1f".formatted(job.sortS),
+                    job.sortS == null ? "earlier" : "%.1f".formatted(job.sortS),
                     "%.1f".formatted(job.rdmaS),
                     "%,d".formatted(job.bytes.rdma),
                     "%,d".formatted(job.bytes.tcp),
