@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The lab parts of bin/test. Leave JUnit reports in integration/target/lab-reports, or lab-fault-reports.
-#   test.sh          the tests of native, core and mapreduce on a kernel RDMA device, then one Spark job that may use nothing else
+#   test.sh          the tests of native and core on a kernel RDMA device, then one Spark job that may use nothing else
 #   test.sh faults   on RoCEv2 and iWARP what kernels can do to us: processes stopped and killed, links down and up, an attacker;
 #                    mapreduce's too
 set -u -o pipefail
@@ -16,7 +16,6 @@ guest() {
   case $1 in
     basics)
       junit verbs.{EndpointTest,ConnectionTest,ReadTest,MessageTest,TwoProcessesTest,MemoryTest} core.{RdmaNodeTest,PlacementTest} || status=1
-      mapreduce || status=1
       spark_job || status=1;;
     faults)
       junit core.{ProcessFaultTest,AttackerTest,connection.StagingTest,NetworkTest} || status=1
@@ -67,9 +66,9 @@ if [ "${1-}" = guest ]; then guest "$2"; exit; fi
 need_packages openjdk-17-jdk-headless maven cmake make gcc libc6-dev libibverbs-dev librdmacm-dev
 reports=$root/integration/target/lab${1:+-fault}-reports
 rm -rf "$reports"
-modules=shuffle-manager/mapreduce
-[ -n "${1-}" ] || modules+=,integration # Spark
-(cd "$root" && mvn -q -B -pl "$modules" -am -Dspotless.check.skip -DskipTests package) >&2 || die 'the tests did not compile'
+module=integration # Spark
+[ -z "${1-}" ] || module=shuffle-manager/mapreduce
+(cd "$root" && mvn -q -B -pl "$module" -am -Dspotless.check.skip -DskipTests package) >&2 || die 'the tests did not compile'
 status=0
 if [ "${1-}" = faults ]; then
   for link in rxe siw; do
