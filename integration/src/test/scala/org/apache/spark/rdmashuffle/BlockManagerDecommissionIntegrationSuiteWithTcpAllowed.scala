@@ -7,7 +7,7 @@ import org.scalatest.DoNotDiscover
   * output does not publish it.
   */
 @DoNotDiscover
-class BlockManagerDecommissionIntegrationSuiteOverSoftverbs extends BlockManagerDecommissionIntegrationSuite {
+class BlockManagerDecommissionIntegrationSuiteWithTcpAllowed extends BlockManagerDecommissionIntegrationSuite {
 
   override def beforeEach(): Unit = {
     super.beforeEach()
