@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
 import io.rdmashuffle.core.metrics.Counter;
+import io.rdmashuffle.core.metrics.Counters;
 import io.rdmashuffle.core.metrics.FallbackReason;
 import io.rdmashuffle.core.publish.NotPublishedException;
 import io.rdmashuffle.core.read.BlockRequest;
@@ -127,6 +128,21 @@ class RdmaNodeTest extends NodeTest {
         FetchedBlocks.fetch(reader, 0, "3", new long[] {11}, 0)
                 .awaitAll()
                 .assertFellBack(0, FallbackReason.NOT_PUBLISHED);
+    }
+
+    @Test
+    void an_output_that_is_handed_on_is_read_from_where_it_is_now_and_registered_once() throws Exception {
+        RdmaNode before = nodes.open(OWNER, ownerCounters);
+        RdmaNode now = nodes.open("3", new Counters());
+        RdmaNode reader = nodes.open(READER, readerCounters);
+        nodes.publish(before, 0, 11, 10);
+        FetchedBlocks.fetch(reader, 0, OWNER, new long[] {11}, 0).awaitAll();
+        byte[] file = nodes.publish(now, 0, 11, 10);
+        long registered = now.registeredBytes();
+        file = nodes.publish(now, 0, 11, 10);
+        assertEquals(registered, now.registeredBytes());
+        before.close();
+        FetchedBlocks.fetch(reader, 0, "3", new long[] {11}, 0).awaitAll().assertRead(0, file, 0, 10);
     }
 
     @Test

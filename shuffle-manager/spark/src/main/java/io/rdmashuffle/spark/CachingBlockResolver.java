@@ -2,6 +2,7 @@ package io.rdmashuffle.spark;
 
 import java.io.File;
 import java.io.IOException;
+import java.nio.file.Path;
 import org.apache.spark.SparkConf;
 import org.apache.spark.network.buffer.ManagedBuffer;
 import org.apache.spark.network.client.StreamCallbackWithID;
@@ -11,28 +12,37 @@ import org.apache.spark.shuffle.IndexShuffleBlockResolver;
 import org.apache.spark.storage.BlockId;
 import org.apache.spark.storage.ShuffleBlockBatchId;
 import org.apache.spark.storage.ShuffleBlockId;
+import org.apache.spark.storage.ShuffleIndexBlockId;
 import scala.Option;
 
 /**
  * Finds blocks for whoever reads them over TCP, and for this executor's own tasks, in offsets kept in memory and files kept open.
  * Spark's own resolver opens and reads the index file and opens the data file for every block, which for small blocks is most of
- * what serving them costs. Any thread.
+ * what serving them costs. Map outputs that a decommissioned executor hands on to this one are published. Any thread.
  */
 final class CachingBlockResolver extends IndexShuffleBlockResolver {
 
     private final IndexShuffleBlockResolver sorts;
     private final TransportConf transport;
     private final ServedOutputs outputs;
+    private final Arrivals arrivals;
+
+    /** Publishes a map output that this executor took over. */
+    interface Arrivals {
+        void publish(int shuffleId, long mapId, Path dataFile, long[] partitionLengths);
+    }
 
     /**
      * @param sorts the sort shuffle manager's own resolver, which notes for it what a decommissioned executor sends
      * @param maxBytes most bytes of offsets kept
+     * @param arrivals told of each map output that a decommissioned executor sends, before the driver is
      */
-    CachingBlockResolver(SparkConf conf, IndexShuffleBlockResolver sorts, long maxBytes) {
+    CachingBlockResolver(SparkConf conf, IndexShuffleBlockResolver sorts, long maxBytes, Arrivals arrivals) {
         super(conf);
         this.sorts = sorts;
         this.transport = SparkSettings.transport(conf);
         this.outputs = new ServedOutputs(maxBytes);
+        this.arrivals = arrivals;
     }
 
     @Override
@@ -56,7 +66,13 @@ final class CachingBlockResolver extends IndexShuffleBlockResolver {
 
     @Override
     public StreamCallbackWithID putShuffleBlockAsStream(BlockId blockId, SerializerManager serializers) {
-        return sorts.putShuffleBlockAsStream(blockId, serializers);
+        StreamCallbackWithID store = sorts.putShuffleBlockAsStream(blockId, serializers);
+        if (blockId instanceof ShuffleIndexBlockId index) {
+            Path dataFile = getDataFile(index.shuffleId(), index.mapId()).toPath();
+            return new ArrivingIndex(
+                    store, lengths -> arrivals.publish(index.shuffleId(), index.mapId(), dataFile, lengths));
+        }
+        return store;
     }
 
     @Override

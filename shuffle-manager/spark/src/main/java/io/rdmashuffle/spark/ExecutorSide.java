@@ -144,15 +144,25 @@ final class ExecutorSide implements AutoCloseable {
     }
 
     /**
-     * Publishes a committed map output, by the shuffle service of this host if it serves over RDMA. Waits, so on a task thread only; the
-     * executor has RDMA.
+     * Publishes a committed map output, by the shuffle service of this host if it serves over RDMA; one that cannot be is read over TCP.
+     * Waits for the driver, so not on the event loop.
      *
-     * @param partitionLengths bytes of each reduce partition; their sum is the file's length and above 0
-     * @throws NotPublishedException when it is to be read over TCP
+     * @param partitionLengths bytes of each reduce partition; their sum is the file's length
+     * @throws IllegalStateException in {@code mode=required}, when it is not published
      */
-    void publish(int shuffleId, long mapId, Path dataFile, long[] partitionLengths) throws NotPublishedException {
-        if (served == null || !served.publish(shuffleId, mapId, partitionLengths.length)) {
-            node.publisher().publish(shuffleId, mapId, dataFile, partitionLengths);
+    void publish(int shuffleId, long mapId, Path dataFile, long[] partitionLengths) {
+        if (node == null || Arrays.stream(partitionLengths).sum() == 0) {
+            return; // without bytes there is no data file, and no reader will ask
+        }
+        try {
+            if (served == null || !served.publish(shuffleId, mapId, partitionLengths.length)) {
+                node.publisher().publish(shuffleId, mapId, dataFile, partitionLengths);
+            }
+        } catch (NotPublishedException e) {
+            if (mode == Mode.REQUIRED) {
+                throw new IllegalStateException(new RdmaRequiredException(e.reason(), e.getMessage()));
+            }
+            fallbacks.record("map outputs of this executor", e.reason(), 1, e.getMessage());
         }
     }
 

@@ -39,7 +39,11 @@ public final class RdmaShuffleManager extends SortShuffleManager {
         this.config = SparkSettings.read(conf);
         this.resolver = servesFromMemory()
                 ? new CachingBlockResolver(
-                        conf, super.shuffleBlockResolver(), config.get(RdmaConfig.OFFSETS_CACHE_MAX_BYTES))
+                        conf,
+                        super.shuffleBlockResolver(),
+                        config.get(RdmaConfig.OFFSETS_CACHE_MAX_BYTES),
+                        (shuffleId, mapId, dataFile, lengths) ->
+                                executorSide().publish(shuffleId, mapId, dataFile, lengths))
                 : null;
     }
 
@@ -150,15 +154,17 @@ public final class RdmaShuffleManager extends SortShuffleManager {
         return driverSide;
     }
 
-    /** Made with the first shuffle task of the executor, which waits for it; every task reports when it ends. */
-    private ExecutorSide executorSide(TaskContext context) {
-        ExecutorSide side;
-        synchronized (this) {
-            if (executorSide == null) {
-                executorSide = ExecutorSide.start(SparkEnv.get(), conf, config);
-            }
-            side = executorSide;
+    /** Made with the first shuffle task of the executor, or the first map output handed on to it; whoever comes first waits for it. */
+    private synchronized ExecutorSide executorSide() {
+        if (executorSide == null) {
+            executorSide = ExecutorSide.start(SparkEnv.get(), conf, config);
         }
+        return executorSide;
+    }
+
+    /** The same for a task, which reports when it ends. */
+    private ExecutorSide executorSide(TaskContext context) {
+        ExecutorSide side = executorSide();
         context.addTaskCompletionListener((TaskCompletionListener) ended -> side.reportIfChanged());
         return side;
     }

@@ -1,9 +1,6 @@
 package io.rdmashuffle.spark;
 
-import io.rdmashuffle.core.config.Mode;
-import io.rdmashuffle.core.publish.NotPublishedException;
 import java.io.IOException;
-import java.util.Arrays;
 import org.apache.spark.scheduler.MapStatus;
 import org.apache.spark.shuffle.IndexShuffleBlockResolver;
 import org.apache.spark.shuffle.ShuffleWriter;
@@ -42,8 +39,9 @@ final class RdmaShuffleWriter<K, V> extends ShuffleWriter<K, V> {
     @Override
     public Option<MapStatus> stop(boolean success) {
         Option<MapStatus> status = writer.stop(success);
-        if (success && status.isDefined() && executor.node() != null) {
-            publish(writer.getPartitionLengths());
+        if (success && status.isDefined()) {
+            executor.publish(
+                    shuffleId, mapId, resolver.getDataFile(shuffleId, mapId).toPath(), writer.getPartitionLengths());
         }
         return status;
     }
@@ -51,20 +49,5 @@ final class RdmaShuffleWriter<K, V> extends ShuffleWriter<K, V> {
     @Override
     public long[] getPartitionLengths() {
         return writer.getPartitionLengths();
-    }
-
-    private void publish(long[] lengths) {
-        if (Arrays.stream(lengths).sum() == 0) {
-            return; // there is no data file, and no reader will ask
-        }
-        try {
-            executor.publish(
-                    shuffleId, mapId, resolver.getDataFile(shuffleId, mapId).toPath(), lengths);
-        } catch (NotPublishedException e) {
-            if (executor.mode() == Mode.REQUIRED) {
-                throw new IllegalStateException(new RdmaRequiredException(e.reason(), e.getMessage()));
-            }
-            executor.fallbacks().record("map outputs of this executor", e.reason(), 1, e.getMessage());
-        }
     }
 }

@@ -4,7 +4,6 @@ import com.sun.management.UnixOperatingSystemMXBean;
 import java.io.File;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
-import java.nio.ByteBuffer;
 import java.nio.file.Files;
 import java.util.Comparator;
 import java.util.Map;
@@ -60,12 +59,7 @@ final class ServedOutputs implements ServedOutput.OpenFiles, AutoCloseable {
         if (index.length() > maxBytes) {
             return null;
         }
-        ByteBuffer file = ByteBuffer.wrap(Files.readAllBytes(index.toPath()));
-        if (file.remaining() < 2 * Long.BYTES || file.remaining() % Long.BYTES != 0) {
-            throw new IOException(index + " has " + file.remaining() + " bytes");
-        }
-        long[] offsets = new long[file.remaining() / Long.BYTES];
-        file.asLongBuffer().get(offsets);
+        long[] offsets = IndexFile.offsets(Files.readAllBytes(index.toPath()));
         return keep(shuffleId, mapId, new ServedOutput(data, offsets, this));
     }
 

@@ -241,7 +241,10 @@ public final class MapOutputRegistry implements MapOutputFiles, AutoCloseable {
         OffsetsRegion.Row row = appendOffsets(shuffle, partitionLengths);
         long lengthBytes = Arrays.stream(partitionLengths).sum();
         RegisteredFile kept = shuffle.withdrawn ? null : file;
-        shuffle.outputs.put(mapId, new Output(new DataFile(dataFile, lengthBytes), kept));
+        Output before = shuffle.outputs.put(mapId, new Output(new DataFile(dataFile, lengthBytes), kept));
+        if (before != null && before.registered != null) {
+            before.registered.close(); // written anew: a decommissioned executor sent it twice
+        }
         shuffle.lastUseNanos = System.nanoTime();
         return new MapOutputLocation(
                 mapId,
