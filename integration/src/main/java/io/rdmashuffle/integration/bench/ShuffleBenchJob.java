@@ -26,12 +26,13 @@ import scala.reflect.ClassTag$;
  * Spark job of one shuffle: all map outputs on executor 0, which only serves, all reduces on executor 1, which only reads. The map
  * stage runs once, the reading many times, as Spark skips a stage whose outputs are there: {@code ShuffleBenchJob --maps M
  * --reduces R --block-bytes B --hot-factor F --warm-ups W --reads N --json FILE}. Then nothing happens for a while, to see what an
- * idle executor costs.
+ * idle executor costs. At last Spark SQL shuffles as much, with adaptive execution and without.
  */
 public final class ShuffleBenchJob {
 
     private static final int IDLE_SECONDS = 5;
 
+    private final SparkSession spark;
     private final SparkContext context;
     private final TaskTimes tasks = new TaskTimes();
     private final int maps;
@@ -39,8 +40,9 @@ public final class ShuffleBenchJob {
     private final int blockBytes;
     private final int hotFactor;
 
-    private ShuffleBenchJob(SparkContext context, Options options) {
-        this.context = context;
+    private ShuffleBenchJob(SparkSession spark, Options options) {
+        this.spark = spark;
+        context = spark.sparkContext();
         maps = options.number("maps", 500);
         reduces = options.number("reduces", 500);
         blockBytes = options.number("block-bytes", 2048);
@@ -52,7 +54,7 @@ public final class ShuffleBenchJob {
         Options options = new Options(args);
         try (SparkSession spark =
                 SparkSession.builder().appName("shuffle benchmark").getOrCreate()) {
-            ShuffleBenchJob job = new ShuffleBenchJob(spark.sparkContext(), options);
+            ShuffleBenchJob job = new ShuffleBenchJob(spark, options);
             ShuffleRun run = job.run(options.number("warm-ups", 2), options.number("reads", 3));
             new ObjectMapper()
                     .writeValue(Path.of(options.text("json", "run.json")).toFile(), run);
@@ -80,7 +82,11 @@ public final class ShuffleBenchJob {
         double idleS = (executorsCpuSeconds(pids) - busyS) / IDLE_SECONDS;
         long residentBytes =
                 Math.max(Machine.peakResidentBytes(pids.get("0")), Machine.peakResidentBytes(pids.get("1")));
-        return new ShuffleRun(firstJobS, mapTaskS, readings, idleS, residentBytes, moved());
+        ShuffleRun.Moved moved = moved();
+        SqlShuffle sql = new SqlShuffle(spark, maps, reduces, blockBytes);
+        double adaptiveS = sql.seconds(true);
+        return new ShuffleRun(
+                firstJobS, mapTaskS, readings, idleS, residentBytes, moved, adaptiveS, sql.seconds(false));
     }
 
     private ShuffleRun.Reading measured(RDD<Tuple2<Object, Object>> shuffled, Map<String, Long> pids) {

@@ -60,7 +60,9 @@ public final class ShuffleBenchReport {
         row.put("stand_in_cpu_s_ours", medianOfReads(ours, Reading::standInCpuS));
         row.put("fetch_wait_s_sort", medianOfReads(sort, Reading::fetchWaitS));
         row.put("fetch_wait_s_ours", medianOfReads(ours, Reading::fetchWaitS));
-        both(row, "first_job_s", ShuffleRun::firstJobS);
+        whole(row, "sql_adaptive", ShuffleRun::sqlAdaptiveS);
+        whole(row, "sql_plain", ShuffleRun::sqlPlainS);
+        whole(row, "first_job", ShuffleRun::firstJobS);
         both(row, "map_task_s", ShuffleRun::mapTaskS);
         both(row, "idle_cpu_share", ShuffleRun::idleCpuS);
         both(row, "peak_resident_bytes", ShuffleRun::peakResidentBytes);
@@ -96,6 +98,16 @@ public final class ShuffleBenchReport {
                 row.get("cpu_ratio_min"),
                 row.get("cpu_ratio_max"),
                 sort.size());
+    }
+
+    /** Times of whole jobs, and the median of the ratios of the pairs. */
+    private void whole(Map<String, Object> row, String name, ToDoubleFunction<ShuffleRun> seconds) {
+        both(row, name + "_s", seconds);
+        List<Double> ratios = new ArrayList<>();
+        for (int pair = 0; pair < sort.size(); pair++) {
+            ratios.add(seconds.applyAsDouble(ours.get(pair)) / seconds.applyAsDouble(sort.get(pair)));
+        }
+        row.put(name + "_ratio", medianOf(ratios));
     }
 
     private void both(Map<String, Object> row, String name, ToDoubleFunction<ShuffleRun> figure) {

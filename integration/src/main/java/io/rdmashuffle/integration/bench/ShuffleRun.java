@@ -12,9 +12,17 @@ import java.util.Map;
  * @param reads the measured readings
  * @param idleCpuS CPU seconds of both executors in each second without work
  * @param peakResidentBytes of the larger executor
+ * @param sqlAdaptiveS a job of Spark SQL that shuffles as many bytes, with adaptive execution; sqlPlainS without
  */
 record ShuffleRun(
-        double firstJobS, double mapTaskS, List<Reading> reads, double idleCpuS, long peakResidentBytes, Moved moved) {
+        double firstJobS,
+        double mapTaskS,
+        List<Reading> reads,
+        double idleCpuS,
+        long peakResidentBytes,
+        Moved moved,
+        double sqlAdaptiveS,
+        double sqlPlainS) {
 
     /**
      * One run of the reduce stage.
