@@ -27,10 +27,11 @@ RS_NATIVE(jint, endpointListen)
     return rs_endpoint_listen(from_handle(endpoint), (struct sockaddr *)&local, backlog);
 }
 
-RS_NATIVE(jint, poll)(JNIEnv *env, jclass class, jlong endpoint, jobject events, jint timeout_ms) {
+RS_NATIVE(jint, poll)
+(JNIEnv *env, jclass class, jlong endpoint, jobject events, jint timeout_ms, jint spin_us) {
     (void)class;
     return rs_endpoint_poll(from_handle(endpoint), (*env)->GetDirectBufferAddress(env, events),
-                            timeout_ms);
+                            timeout_ms, spin_us);
 }
 
 RS_NATIVE(jint, wake)(JNIEnv *env, jclass class, jlong endpoint) {

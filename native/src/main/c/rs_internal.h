@@ -34,6 +34,8 @@ struct rs_endpoint {
     struct ibv_comp_channel *channel;
     struct ibv_cq *cq;
     bool armed; /* the next completion will make the channel readable */
+    bool spins; /* the last wait for completions was short */
+    unsigned busy_polls;
     int wake_fd;
     LIST_HEAD(, rs_conn) conns;
     pthread_mutex_t regions_lock;

@@ -1,11 +1,12 @@
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "rs_internal.h"
 
-enum { WC_CHUNK = 32 };
+enum { WC_CHUNK = 32, LOOK_AROUND = 16 };
 
 static int drain_completions(struct rs_endpoint *ep, struct rs_events *out) {
     struct ibv_wc wcs[WC_CHUNK];
@@ -26,6 +27,18 @@ static int drain_completions(struct rs_endpoint *ep, struct rs_events *out) {
         }
     } while (taken > 0 && taken == room);
     return 0;
+}
+
+static int64_t now_ns(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+static int spin(struct rs_endpoint *ep, struct rs_events *out, int64_t end) {
+    int rc = 0;
+    while (!rc && out->completions == 0 && now_ns() < end) rc = drain_completions(ep, out);
+    return rc;
 }
 
 /* A completion that came before the request to be notified causes no notification: look again after
@@ -147,13 +160,28 @@ static int wait_and_take(struct rs_endpoint *ep, struct rs_events *out, int time
     return rc;
 }
 
-int rs_endpoint_poll(struct rs_endpoint *ep, struct rs_events *out, int timeout_ms) {
+/* A READ under way often ends sooner than a sleep and a wake-up take. So it spins first, unless the
+ * last wait was a long one: who has nothing to do does not spin, and completions that are far apart
+ * are slept for. */
+static int wait_for_first(struct rs_endpoint *ep, struct rs_events *out, int timeout_ms,
+                          int spin_us) {
+    if (timeout_ms > 0 && spin_us / 1000 >= timeout_ms) spin_us = timeout_ms * 1000;
+    int64_t end = now_ns() + spin_us * INT64_C(1000);
+    int rc = ep->spins ? spin(ep, out, end) : 0;
+    if (!rc && out->completions == 0) rc = arm_and_drain(ep, out);
+    if (!rc) rc = wait_and_take(ep, out, out->completions > 0 ? 0 : timeout_ms);
+    ep->spins = now_ns() < end;
+    return rc;
+}
+
+int rs_endpoint_poll(struct rs_endpoint *ep, struct rs_events *out, int timeout_ms, int spin_us) {
     out->completions = out->cm_events = out->async_events = 0;
     int rc = drain_completions(ep, out);
-    if (!rc && out->completions == 0 && timeout_ms != 0) rc = arm_and_drain(ep, out);
-    /* Under a steady stream of completions the other sources are still looked at, without waiting.
-     */
-    if (!rc) rc = wait_and_take(ep, out, out->completions > 0 ? 0 : timeout_ms);
+    if (!rc && out->completions == 0 && timeout_ms != 0)
+        rc = wait_for_first(ep, out, timeout_ms, spin_us);
+    /* Under a steady stream of completions the other sources are looked at now and then. */
+    else if (!rc && (out->completions == 0 || ++ep->busy_polls % LOOK_AROUND == 0))
+        rc = wait_and_take(ep, out, 0);
     int count = out->completions + out->cm_events + out->async_events;
     return count > 0 ? count : rc; /* an error comes back at the next poll */
 }

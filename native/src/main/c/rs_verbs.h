@@ -168,10 +168,12 @@ int rs_endpoint_listen(struct rs_endpoint *ep, const struct sockaddr *address, i
 
 /*
  * Collects completions, connection-manager events and device events, waiting up to timeout_ms (0:
- * not at all, negative: no limit) for the first. Returns their number; 0 after a time-out, a wake
- * or for no reason. An error is returned only when there is nothing else to return.
+ * not at all, negative: no limit) for the first. A wait begins by looking for completions without
+ * sleep for spin_us, unless the wait before was longer than that. Returns their number; 0 after a
+ * time-out, a wake or for no reason. An error is returned only when there is nothing else to
+ * return.
  */
-int rs_endpoint_poll(struct rs_endpoint *ep, struct rs_events *out, int timeout_ms);
+int rs_endpoint_poll(struct rs_endpoint *ep, struct rs_events *out, int timeout_ms, int spin_us);
 int rs_endpoint_wake(struct rs_endpoint *ep);
 
 /* Closes connections and regions that are left, then the endpoint. NULL is allowed. */

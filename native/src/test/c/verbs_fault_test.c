@@ -176,7 +176,7 @@ static void take(struct end *end, const struct rs_cm_event *event, struct end *o
 /* Returns whether the chain of READs was completed. */
 static bool pump(struct end *end, struct end *owner) {
     bool done = false;
-    if (rs_endpoint_poll(end->endpoint, end->events, 2) < 0) return false;
+    if (rs_endpoint_poll(end->endpoint, end->events, 2, 0) < 0) return false;
     for (int i = 0; i < end->events->completions; i++)
         done |= rs_completions(end->events)[i].wr_id == READS - 1;
     for (int i = 0; i < end->events->cm_events; i++)

@@ -87,7 +87,7 @@ static void take_cm_event(struct peer *peer, const struct rs_cm_event *event) {
 }
 
 static void poll_peer(struct peer *peer, int timeout_ms) {
-    int count = rs_endpoint_poll(peer->ep, peer->events, timeout_ms);
+    int count = rs_endpoint_poll(peer->ep, peer->events, timeout_ms, 50);
     assert(count >= 0);
     for (int i = 0; i < peer->events->completions; i++) {
         const struct rs_completion *completion = &rs_completions(peer->events)[i];
@@ -328,8 +328,8 @@ static void both_sides_learn_of_a_disconnect(void) {
 static void a_wake_up_counts_once(void) {
     struct peer peer = open_peer();
     assert(!rs_endpoint_wake(peer.ep) && !rs_endpoint_wake(peer.ep));
-    assert(rs_endpoint_poll(peer.ep, peer.events, -1) == 0);
-    assert(rs_endpoint_poll(peer.ep, peer.events, 10) == 0);
+    assert(rs_endpoint_poll(peer.ep, peer.events, -1, 50) == 0);
+    assert(rs_endpoint_poll(peer.ep, peer.events, 10, 50) == 0);
     close_peer(&peer);
 }
 

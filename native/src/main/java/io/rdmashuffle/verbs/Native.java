@@ -39,7 +39,7 @@ final class Native {
     /** Listens on one more address of the same device; the port. */
     static native int endpointListen(long endpoint, byte[] address, int scopeId, int backlog);
 
-    static native int poll(long endpoint, ByteBuffer events, int timeoutMillis);
+    static native int poll(long endpoint, ByteBuffer events, int timeoutMillis, int spinMicros);
 
     static native int wake(long endpoint);
 

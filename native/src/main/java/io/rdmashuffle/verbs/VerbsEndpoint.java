@@ -106,10 +106,17 @@ public final class VerbsEndpoint implements AutoCloseable {
      *
      * @param out overwritten
      * @param timeoutMillis longest wait; 0 for none, negative for no limit
+     * @param spinMicros how long a wait spins, 0 or more, looking for completions only, before it sleeps; if the last wait was longer than
+     *     that, it sleeps at once
      * @return the number of completions and events in {@code out}; 0 after a time-out or {@link #wake}, or for no reason
      */
+    public int poll(EventBatch out, int timeoutMillis, int spinMicros) throws VerbsException {
+        return checked(useInt(() -> Native.poll(endpoint, out.emptied(), timeoutMillis, spinMicros)));
+    }
+
+    /** The same without spinning. */
     public int poll(EventBatch out, int timeoutMillis) throws VerbsException {
-        return checked(useInt(() -> Native.poll(endpoint, out.emptied(), timeoutMillis)));
+        return poll(out, timeoutMillis, 0);
     }
 
     /**

@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.lang.management.ManagementFactory;
+import java.lang.management.ThreadMXBean;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Duration;
@@ -78,6 +80,19 @@ class EndpointTest {
             long start = System.nanoTime();
             assertEquals(0, endpoint.poll(events, 50));
             assertTrue(System.nanoTime() - start >= 45_000_000L);
+        }
+    }
+
+    @Test
+    void who_has_nothing_to_do_does_not_spin() throws VerbsException {
+        try (VerbsEndpoint endpoint = open()) {
+            ThreadMXBean threads = ManagementFactory.getThreadMXBean();
+            long before = threads.getCurrentThreadCpuTime();
+            for (int i = 0; i < 20; i++) {
+                endpoint.poll(events, 20, 10_000);
+            }
+            long spunMillis = TimeUnit.NANOSECONDS.toMillis(threads.getCurrentThreadCpuTime() - before);
+            assertTrue(spunMillis < 100, spunMillis + " ms of 400"); // 200 if each had spun
         }
     }
 

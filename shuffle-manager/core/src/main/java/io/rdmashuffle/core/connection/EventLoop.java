@@ -29,6 +29,8 @@ public final class EventLoop implements AutoCloseable {
     private static final int MAX_COMPLETIONS = 256;
     private static final int MAX_CM_EVENTS = 32;
     private static final int MAX_SLEEP_MILLIS = 10_000;
+    /** About what it costs to be put to sleep and woken, and longer than a READ of some KiB takes on a device. */
+    private static final int SPIN_MICROS = 20;
 
     /** A connection, as the loop sees it. Called on the loop thread. */
     interface Handler {
@@ -151,7 +153,7 @@ public final class EventLoop implements AutoCloseable {
     private void run() {
         try {
             while (!closing) {
-                endpoint.poll(events, sleepMillis());
+                endpoint.poll(events, sleepMillis(), SPIN_MICROS);
                 dispatchCompletions();
                 dispatchCmEvents();
                 dispatchAsyncEvents();
