@@ -4,20 +4,29 @@
 #   --device D                the device (default the first with an address; in the lab one on each end of the link)
 #   --sizes N,… --depth N     bytes of a READ (default 64,4096,65536,1048576), READs under way at once (default 64)
 #   --rounds N --seconds N    rounds, in the order A B B A (default 5); about so long each (default 2)
+#   --lab rxe|siw             without hardware: in a guest of the lab, over that link
 #   --json FILE               the result for programs
 #   --html FILE               the same as a page with plots
 #
-# Exit code 3: this machine has no RDMA. Without hardware: bin/lab run bin/rdma-shuffle bench reads
+# Exit code 3: this machine has no RDMA.
 set -euo pipefail
 . "$(dirname "$(readlink -f "$0")")/../../bin/common.sh"
 . "$root/bin/build.sh"
 . "$root/integration/bench/result.sh"
+line=${BENCH_LINE-$*}
 read_result_options "$@"
 need_packages perftest
 build
-spark_home 4.2
-for word in "${arguments[@]}"; do [ "$word" != --device ] || LAB_HOST_B=''; done
+for ((i = 0; i < ${#arguments[@]}; i++)); do
+  case ${arguments[i]} in
+    --device) LAB_HOST_B='';;
+    --lab)
+      measure_in_lab "${arguments[i + 1]-}" "${arguments[@]:0:i}" "${arguments[@]:i + 2}"
+      write_page 'rdma-shuffle: READs from Java against perftest'
+      exit;;
+  esac
+done
 [ -z "${LAB_HOST_B-}" ] || arguments+=(--owner "$LAB_HOST_A" --reader "$LAB_HOST_B")
-java -XX:+UseSerialGC -Drdma.shuffle.commit="$(commit)" -cp "$integration_jar:$plugin_jar:$(json_jars)" \
-  io.rdmashuffle.integration.bench.ReadsBench "${arguments[@]}" --command "bin/rdma-shuffle bench reads $*" --json "$json" || exit
+java -XX:+UseSerialGC -Drdma.shuffle.commit="$(commit)" -cp "$integration_jar:$plugin_jar:$root/integration/target/lib/*" \
+  io.rdmashuffle.integration.bench.ReadsBench "${arguments[@]}" --command "bin/rdma-shuffle bench reads $line" --json "$json" || exit
 write_page 'rdma-shuffle: READs from Java against perftest'

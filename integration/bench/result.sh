@@ -26,11 +26,17 @@ want_numbers() {
 
 # write_page TITLE: the page that was asked for.
 write_page() {
-  [ -z "$html" ] || java -Djava.awt.headless=true -cp "$root/integration/target/lib/*:$(json_jars)" \
+  [ -z "$html" ] || java -Djava.awt.headless=true -cp "$root/integration/target/lib/*" \
     io.rdmashuffle.integration.report.ResultPage "$html" "$1" "$json"
 }
 
 commit() { git -C "$root" describe --always --dirty 2>/dev/null || echo unknown; }
 
-# json_jars: Jackson, which Spark brings.
-json_jars() { local IFS=:; set -- "$SPARK_HOME"/jars/jackson-{core,databind,annotations}-*.jar; echo "$*"; }
+# measure_in_lab LINK ARG…: runs this benchmark in a guest of the lab, with what was built here; the guest leaves the result here.
+measure_in_lab() {
+  local link=$1
+  shift
+  case $link in rxe | siw) ;; *) say "bench: --lab is rxe or siw, not '$link'"; exit 2;; esac
+  export BENCH_LINE=$line
+  "$root/bin/lab" run --link "$link" --timeout 7200 --share "$(dirname "$json")" --env BENCH_LINE "$0" "$@" --json "/share/$(basename "$json")"
+}

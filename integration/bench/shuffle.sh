@@ -4,6 +4,7 @@
 #   --maps M --reduces R --block-bytes B   size (default 500 x 500 blocks of 2048 bytes)
 #   --hot-factor F                         the blocks of partition 0 are F times as large (default 1)
 #   --transport auto|tcp|softverbs         auto: what the machine has; softverbs is a test stand-in, not RDMA (default auto)
+#   --lab rxe|siw                          in a guest of the lab, over that link, where blocks must go by RDMA
 #   --pairs N --reads N                    pairs of applications, in the order A B B A (default 5); measured readings of each (default 3)
 #   --any-load                             measure although the machine is busy
 #   --conf KEY=VALUE                       a setting of ours for an ablation; may come again (e.g. spark.shuffle.rdma.sendQueueDepth=16)
@@ -15,7 +16,7 @@ set -euo pipefail
 . "$root/bin/build.sh"
 . "$root/integration/bench/result.sh"
 
-maps=500 reduces=500 block=2048 hot=1 transport=auto pairs=5 reads=3 any_load='' line=$* jvm='' settings_of_ours=()
+maps=500 reduces=500 block=2048 hot=1 transport=auto pairs=5 reads=3 any_load='' lab='' line=${BENCH_LINE-$*} jvm='' settings_of_ours=()
 read_result_options "$@"
 set -- "${arguments[@]}"
 while [ $# -gt 0 ]; do
@@ -24,7 +25,7 @@ while [ $# -gt 0 ]; do
     --*) [ $# -gt 1 ] || { say "bench shuffle: $1 wants a value"; exit 2; };;&
     --maps) maps=$2;; --reduces) reduces=$2;; --block-bytes) block=$2;; --hot-factor) hot=$2;;
     --pairs) pairs=$2;; --reads) reads=$2;;
-    --transport) transport=$2;; --conf) settings_of_ours+=("$2");; --executor-options) jvm=$2;;
+    --transport) transport=$2;; --lab) lab=$2;; --conf) settings_of_ours+=("$2");; --executor-options) jvm=$2;;
     *) say "bench shuffle: unknown option '$1'; see bench shuffle --help"; exit 2;;
   esac
   shift 2
@@ -59,12 +60,19 @@ ours() {
 
 build
 spark_home 4.2
+if [ -n "$lab" ]; then
+  for ((i = 0; i < ${#arguments[@]}; i++)); do [ "${arguments[i]}" != --lab ] || break; done
+  measure_in_lab "$lab" "${arguments[@]:0:i}" "${arguments[@]:i + 2}"
+  write_page 'rdma-shuffle: one shuffle, sort shuffle against ours'
+  exit
+fi
 quiet
 out=$root/integration/target/bench/shuffle
 rm -rf "$out"
 mkdir -p "$out"
 export SPARK_LOCAL_DIRS=$out/local SPARK_WORKER_DIR=$out/work SPARK_LOCAL_IP=127.0.0.1
 mode=auto
+[ -z "${LAB_HOST_A-}" ] || mode=required
 if [ "$transport" = softverbs ]; then
   export LD_LIBRARY_PATH=$root/native/target/softverbs
   mode=required
