@@ -21,7 +21,10 @@ import java.util.Map;
  */
 public final class ReadsBench {
 
-    private static final int WARM_UP_READS = 200;
+    /** So many that the compiler of the JVM has come to its end. */
+    private static final int WARM_UP_READS = 20_000;
+
+    private static final int PROBE_READS = 200;
     private static final int WRONG_USAGE = 2;
     private static final int NO_RDMA = 3;
 
@@ -81,6 +84,9 @@ public final class ReadsBench {
             System.out.printf(
                     "%10s %12s %14s %7s %12s %12s %10s%n",
                     "bytes", "ours MB/s", "perftest MB/s", "ratio", "ours p50 us", "perftest us", "ratio");
+            int smallest = sizes.stream().mapToInt(Integer::intValue).min().orElseThrow();
+            ours.readsPerSecond(smallest, WARM_UP_READS);
+            ours.medianMicros(smallest, WARM_UP_READS);
             for (int bytes : sizes) {
                 rows.add(row(bytes, ours, theirs));
             }
@@ -92,7 +98,7 @@ public final class ReadsBench {
     /** Rounds in the order A B B A …; medians, and the median of the ratios of the rounds with its spread. */
     private Map<String, Object> row(int bytes, JavaReads ours, Perftest theirs)
             throws IOException, InterruptedException {
-        double rate = ours.readsPerSecond(bytes, WARM_UP_READS);
+        double rate = ours.readsPerSecond(bytes, PROBE_READS);
         long reads = Math.max(depth, (long) (rate * seconds));
         int latencies = (int) Math.max(20, Math.min(2000, reads / 4));
         List<Round> done = new ArrayList<>();
