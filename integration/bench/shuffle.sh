@@ -55,7 +55,7 @@ application() {
 stock() { application sort "$1"; }
 
 ours() {
-  application ours "$1" spark.shuffle.manager=io.rdmashuffle.spark.RdmaShuffleManager spark.shuffle.rdma.mode="$mode" "${settings_of_ours[@]}"
+  application "${2-ours}" "$1" spark.shuffle.manager=io.rdmashuffle.spark.RdmaShuffleManager spark.shuffle.rdma.mode="$mode" "${settings_of_ours[@]}"
 }
 
 build
@@ -95,6 +95,11 @@ for ((pair = 1; pair <= pairs; pair++)); do
   if ((pair % 2)); then stock "$pair"; ours "$pair"; else ours "$pair"; stock "$pair"; fi
   rm -rf "$out/local" "$out/work"
 done
+if [ -n "$html" ]; then # once more, only to record the steps of fetches
+  reads=1 jvm+=" -XX:StartFlightRecording:settings=none,+io.rdmashuffle.Fetch#enabled=true,filename=$out/fetches-%p.jfr"
+  common+=("spark.executor.extraJavaOptions=$jvm")
+  ours "$pairs" recorded
+fi
 say "runs and logs: $out"
 java -Drdma.shuffle.commit="$(commit)" -cp "$integration_jar:$SPARK_HOME/jars/*" \
   io.rdmashuffle.integration.bench.ShuffleBenchReport --maps "$maps" --reduces "$reduces" --block-bytes "$block" --transport "$transport" \

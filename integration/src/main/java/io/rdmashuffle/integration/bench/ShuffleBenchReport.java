@@ -3,6 +3,7 @@ package io.rdmashuffle.integration.bench;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import io.rdmashuffle.integration.bench.ShuffleRun.Reading;
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -10,10 +11,12 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.function.ToDoubleFunction;
+import java.util.stream.Stream;
 
 /**
  * Compares the runs of a shuffle benchmark: {@code ShuffleBenchReport --maps M --reduces R --block-bytes B --transport T --command C
- * --runs DIR --pairs N --json FILE}. DIR has a file sort-I.json and ours-I.json for each pair I.
+ * --runs DIR --pairs N --json FILE}. DIR has a file sort-I.json and ours-I.json for each pair I, and perhaps flight recordings of
+ * executors.
  */
 public final class ShuffleBenchReport {
 
@@ -33,6 +36,12 @@ public final class ShuffleBenchReport {
                     JSON.readValue(runs.resolve("ours-" + pair + ".json").toFile(), ShuffleRun.class));
         }
         Map<String, Object> row = report.row(options);
+        try (Stream<Path> files = Files.list(runs)) {
+            row.put(
+                    "fetch",
+                    FetchTimeLine.ofMedian(files.filter(file -> file.toString().endsWith(".jfr"))
+                            .toList()));
+        }
         row.forEach((name, value) -> System.out.printf("%-26s %s%n", name, value));
         Map<String, Object> result = new LinkedHashMap<>();
         result.put("command", options.text("command", ""));

@@ -5,8 +5,10 @@ import java.awt.Color;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.stream.IntStream;
 import org.knowm.xchart.CategoryChart;
 import org.knowm.xchart.CategoryChartBuilder;
 import org.knowm.xchart.CategorySeries;
@@ -53,6 +55,21 @@ public final class Chart {
         chart.getStyler().setPlotGridVerticalLinesVisible(false);
         // a dashed line is drawn as a path of hundreds of points
         chart.getStyler().setPlotGridLinesStroke(new BasicStroke(0.5f));
+    }
+
+    /**
+     * Steps that follow each other, as a stair: each label is a step, which begins where the one before it ends.
+     *
+     * @param ends of the steps, rising
+     */
+    public Chart stair(String name, Role role, List<Double> ends) {
+        List<Double> starts = new ArrayList<>(List.of(0.0));
+        starts.addAll(ends.subList(0, ends.size() - 1));
+        chart.addSeries("before", labels, starts).setFillColor(Color.WHITE).setShowInLegend(false);
+        List<Double> lengths = IntStream.range(0, ends.size())
+                .mapToObj(step -> ends.get(step) - starts.get(step))
+                .toList();
+        return stacked().bars(name, role, lengths);
     }
 
     /** Series above each other, not beside. */

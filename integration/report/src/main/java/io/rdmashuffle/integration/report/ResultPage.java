@@ -57,6 +57,20 @@ public final class ResultPage {
             Plot.bars("Time", "Medians.", "seconds", null, stock("sort_s"), ours("ours_s")),
             Plot.bars("Time", "", "seconds", null, stock("sort_s"), ours("rdma_s")),
             Plot.bars(
+                    "The same bytes by Spark SQL, adaptive execution on",
+                    "Whole jobs, map stage and reading. Adaptive execution, the default, fetches adjacent small blocks as one.",
+                    "seconds",
+                    null,
+                    stock("sql_adaptive_s_sort"),
+                    ours("sql_adaptive_s_ours")),
+            Plot.bars(
+                    "The same bytes by Spark SQL, adaptive execution off",
+                    "",
+                    "seconds",
+                    null,
+                    stock("sql_plain_s_sort"),
+                    ours("sql_plain_s_ours")),
+            Plot.bars(
                     "CPU per GiB read",
                     "What the owner’s and the reader’s processes used for each GiB of blocks, from the operating system.",
                     "CPU s / GiB",
@@ -122,9 +136,31 @@ public final class ResultPage {
                 page.plot(plot.heading, plot.text, chart(plot, drawn));
             }
         }
+        rows.stream()
+                .filter(row -> isNumber(row.get("fetch last_block_us")))
+                .findFirst()
+                .ifPresent(row -> timeLine(page, row));
         page.table("All figures", "", cells());
         facts.forEach(page::fact);
         return page;
+    }
+
+    private static void timeLine(Page page, Map<String, JsonNode> row) {
+        List<Double> ends = Stream.of("located_us", "offsets_us", "first_block_us", "last_block_us")
+                .map(step -> row.get("fetch " + step).asDouble())
+                .toList();
+        page.plot(
+                "Time line of one fetch",
+                "%s blocks, %s bytes; of all fetches the one whose time is in the middle."
+                        .formatted(text(row.get("fetch blocks")), text(row.get("fetch bytes"))),
+                new Chart(
+                                "µs",
+                                List.of(
+                                        "map outputs located",
+                                        "offsets known",
+                                        "first block there",
+                                        "last block there"))
+                        .stair("step", Role.OURS, ends));
     }
 
     private static Chart chart(Plot plot, List<Map<String, JsonNode>> drawn) {

@@ -57,6 +57,16 @@ class ResultPageTest {
     }
 
     @Test
+    void a_fetch_is_drawn_as_a_time_line() throws Exception {
+        String page = page("""
+                {"rows": [{"maps": 5, "reduces": 5, "block_bytes": 2048, "fetch": {"blocks": 5, "bytes": 10240, "located_us": 10,
+                  "offsets_us": 30, "first_block_us": 70, "last_block_us": 100}}]}""");
+        assertEquals(1, plots(page));
+        assertTrue(page.contains("Time line of one fetch"));
+        assertTrue(page.contains("5 blocks, 10,240 bytes"), page);
+    }
+
+    @Test
     void a_result_without_rows_is_a_table() throws Exception {
         String page = page("{\"publishes_per_s\": 123456, \"driver_bytes_per_map\": 58}");
         assertEquals(0, plots(page));

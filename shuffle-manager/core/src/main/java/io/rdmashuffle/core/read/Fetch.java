@@ -24,6 +24,7 @@ class Fetch {
     private final BlockListener listener;
     private final BitSet open;
     private final PublishedOutput[] outputs;
+    private final FetchEvent event;
     private boolean askedAnew;
 
     Fetch(BlockReader reader, BlockRequest request, BlockListener listener) {
@@ -33,6 +34,7 @@ class Fetch {
         this.outputs = new PublishedOutput[request.size()];
         this.open = new BitSet(request.size());
         open.set(0, request.size());
+        this.event = new FetchEvent(request.executorId(), request.size());
     }
 
     void start() {
@@ -65,6 +67,7 @@ class Fetch {
         missing.stream().forEach(block -> reader.locations().markAbsent(request.shuffleId(), request.mapIds()[block]));
         fallBack(missing, FallbackReason.NOT_PUBLISHED, "");
         if (owner != null) {
+            event.located();
             new OffsetsStep(reader, request, outputs, owner, this).start(open);
         }
     }
@@ -85,7 +88,12 @@ class Fetch {
         }
     }
 
-    /** The offsets of these blocks are known: reads them. */
+    /** The offsets of some blocks are known. */
+    final void haveOffsets() {
+        event.haveOffsets();
+    }
+
+    /** Reads these blocks, whose offsets are known. */
     void readBlocks(Owner owner, int[] blocks, long[] starts, long[] ends) {
         BitSet tooLarge = new BitSet();
         Delivery registered = new Delivery(blocks.length, false);
@@ -131,6 +139,7 @@ class Fetch {
                 reader.locations().doubt(request.shuffleId());
             }
             open.andNot(blocks);
+            endIfAllDone();
             try {
                 listener.onFallback(blocks.stream().toArray(), reason, detail);
             } catch (RuntimeException | Error e) {
@@ -148,6 +157,8 @@ class Fetch {
     /** The block ended well, as its last receiver says. */
     final void markDelivered(int block, long lengthBytes) {
         open.clear(block);
+        event.delivered(lengthBytes);
+        endIfAllDone();
         reader.countBlock(outputs[block].placement(), lengthBytes);
     }
 
@@ -159,6 +170,12 @@ class Fetch {
             } catch (RuntimeException | Error e) {
                 logDefect(e);
             }
+        }
+    }
+
+    private void endIfAllDone() {
+        if (open.isEmpty()) {
+            event.ended();
         }
     }
 

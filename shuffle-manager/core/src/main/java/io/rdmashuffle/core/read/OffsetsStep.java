@@ -144,6 +144,7 @@ final class OffsetsStep implements PlannedReads.Outcome {
         }
         fetch.fallBack(bad, FallbackReason.BAD_OFFSETS, "");
         if (count > 0) {
+            fetch.haveOffsets();
             fetch.readBlocks(
                     owner, Arrays.copyOf(good, count), Arrays.copyOf(starts, count), Arrays.copyOf(ends, count));
         }
