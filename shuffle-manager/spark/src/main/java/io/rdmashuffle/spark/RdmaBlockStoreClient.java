@@ -3,7 +3,6 @@ package io.rdmashuffle.spark;
 import com.codahale.metrics.MetricSet;
 import io.rdmashuffle.core.config.Mode;
 import io.rdmashuffle.core.metrics.FallbackReason;
-import java.util.Arrays;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
@@ -106,8 +105,15 @@ final class RdmaBlockStoreClient extends BlockStoreClient {
         }
     }
 
+    /** Each block is told of once, whatever the listener throws. */
     private static void fail(SparkFetch fetch, String[] blockIds, Throwable failure) {
-        Arrays.stream(blockIds).forEach(id -> fetch.listener().onBlockFetchFailure(id, failure));
+        for (String id : blockIds) {
+            try {
+                fetch.listener().onBlockFetchFailure(id, failure);
+            } catch (RuntimeException | Error e) {
+                LOG.error("RDMA shuffle: whoever asked for blocks failed when told of one", e);
+            }
+        }
     }
 
     /** The same from the event loop. */
