@@ -20,6 +20,7 @@ import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.network.client.TransportClient;
@@ -35,6 +36,7 @@ import org.slf4j.LoggerFactory;
 final class ExecutorSide implements AutoCloseable {
 
     private static final Logger LOG = LoggerFactory.getLogger(ExecutorSide.class);
+    private static final long REPORT_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final Mode mode;
     private final Counters counters;
@@ -46,6 +48,8 @@ final class ExecutorSide implements AutoCloseable {
     private final String cause;
     private final RdmaBlockStoreClient client;
     private Snapshot reported = Snapshot.zero();
+    private long reportedAtNanos = System.nanoTime() - REPORT_NANOS;
+    private int tasks;
 
     private ExecutorSide(
             Mode mode,
@@ -175,11 +179,24 @@ final class ExecutorSide implements AutoCloseable {
         }
     }
 
-    /** Sends the counters to the driver if they moved since. Called when a task ends, before Spark tells the driver so. */
-    synchronized void reportIfChanged() {
+    /** A task begins to shuffle; {@link #taskEnded} follows. */
+    synchronized void taskStarted() {
+        tasks++;
+    }
+
+    /**
+     * Sends the counters to the driver if they moved since; while other tasks run now and then, or the driver of a large cluster would do
+     * little else. Called before Spark tells the driver that the task ended.
+     */
+    synchronized void taskEnded() {
+        tasks--;
+        if (tasks > 0 && System.nanoTime() - reportedAtNanos < REPORT_NANOS) {
+            return;
+        }
         Snapshot now = counters.snapshot();
         if (directory != null && !now.equals(reported)) {
             reported = now;
+            reportedAtNanos = System.nanoTime();
             directory.report(now);
         }
     }

@@ -8,7 +8,7 @@ public final class RdmaShuffle {
     private RdmaShuffle() {}
 
     /**
-     * What was shuffled so far; exact for tasks that have ended. On the driver only, any thread.
+     * What was shuffled so far; of an executor exact when none of its tasks runs, else as it reported last, at most once a second. On the driver only, any thread.
      *
      * @throws IllegalStateException when the application does not use {@link RdmaShuffleManager}
      */

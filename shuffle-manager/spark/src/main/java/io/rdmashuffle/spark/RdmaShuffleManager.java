@@ -165,7 +165,8 @@ public final class RdmaShuffleManager extends SortShuffleManager {
     /** The same for a task, which reports when it ends. */
     private ExecutorSide executorSide(TaskContext context) {
         ExecutorSide side = executorSide();
-        context.addTaskCompletionListener((TaskCompletionListener) ended -> side.reportIfChanged());
+        side.taskStarted();
+        context.addTaskCompletionListener((TaskCompletionListener) ended -> side.taskEnded());
         return side;
     }
 }
