@@ -7,7 +7,8 @@
 #   --lab rxe|siw                          in a guest of the lab, over that link, where blocks must go by RDMA
 #   --pairs N --reads N                    pairs of applications, in the order A B B A (default 5); measured readings of each (default 3)
 #   --any-load                             measure although the machine is busy
-#   --conf KEY=VALUE                       a setting of ours for an ablation; may come again (e.g. spark.shuffle.rdma.sendQueueDepth=16)
+#   --ablations                            three more variants of ours: one block per request, no offsets kept, over TCP
+#   --conf KEY=VALUE                       a setting for all variants of ours; may come again (e.g. spark.shuffle.rdma.sendQueueDepth=16)
 #   --executor-options OPTIONS             more JVM options for all executors, such as a profiler's
 #   --json FILE                            the result for programs
 #   --html FILE                            the same as a page with plots
@@ -16,12 +17,13 @@ set -euo pipefail
 . "$root/bin/build.sh"
 . "$root/integration/bench/result.sh"
 
-maps=500 reduces=500 block=2048 hot=1 transport=auto pairs=5 reads=3 any_load='' lab='' line=${BENCH_LINE-$*} jvm='' settings_of_ours=()
+maps=500 reduces=500 block=2048 hot=1 transport=auto pairs=5 reads=3 any_load='' lab='' line=${BENCH_LINE-$*} jvm='' settings_of_ours=() variants=(ours)
 read_result_options "$@"
 set -- "${arguments[@]}"
 while [ $# -gt 0 ]; do
   case $1 in
     --any-load) any_load=yes; shift; continue;;
+    --ablations) variants=(ours one-block-per-request no-offsets-kept over-tcp); shift; continue;;
     --*) [ $# -gt 1 ] || { say "bench shuffle: $1 wants a value"; exit 2; };;&
     --maps) maps=$2;; --reduces) reduces=$2;; --block-bytes) block=$2;; --hot-factor) hot=$2;;
     --pairs) pairs=$2;; --reads) reads=$2;;
@@ -52,10 +54,16 @@ application() {
     --json "$out/$name-$pair.json") >"$out/$name-$pair.log" 2>&1 || die "failed; log: $out/$name-$pair.log"
 }
 
-stock() { application sort "$1"; }
-
-ours() {
-  application "${2-ours}" "$1" spark.shuffle.manager=io.rdmashuffle.spark.RdmaShuffleManager spark.shuffle.rdma.mode="$mode" "${settings_of_ours[@]}"
+# run VARIANT PAIR: Spark's sort shuffle, or a variant of ours.
+run() {
+  local settings=(spark.shuffle.manager=io.rdmashuffle.spark.RdmaShuffleManager spark.shuffle.rdma.mode="$mode" "${settings_of_ours[@]}")
+  case $1 in
+    sort) settings=();;
+    one-block-per-request) settings+=(spark.reducer.maxBlocksInFlightPerAddress=1);;
+    no-offsets-kept) settings+=(spark.shuffle.rdma.offsetsCache.maxBytes=0);;
+    over-tcp) settings+=(spark.shuffle.rdma.mode=auto spark.shuffle.rdma.listen.subnets=203.0.113.0/24);; # for documentation (RFC 5737): no address is in it
+  esac
+  application "$1" "$2" "${settings[@]}"
 }
 
 build
@@ -91,17 +99,20 @@ common=(
   spark.scheduler.maxRegisteredResourcesWaitingTime=120s
   "spark.executor.extraJavaOptions=-Dio.netty.leakDetection.level=disabled $jvm"
 )
+order=(sort "${variants[@]}")
 for ((pair = 1; pair <= pairs; pair++)); do
-  if ((pair % 2)); then stock "$pair"; ours "$pair"; else ours "$pair"; stock "$pair"; fi
-  rm -rf "$out/local" "$out/work"
+  for ((i = 0; i < ${#order[@]}; i++)); do
+    run "${order[pair % 2 ? i : ${#order[@]} - 1 - i]}" "$pair"
+    rm -rf "$out/local" "$out/work"
+  done
 done
 if [ -n "$html" ]; then # once more, only to record the steps of fetches
   reads=1 jvm+=" -XX:StartFlightRecording:settings=none,+io.rdmashuffle.Fetch#enabled=true,filename=$out/fetches-%p.jfr"
   common+=("spark.executor.extraJavaOptions=$jvm")
-  ours "$pairs" recorded
+  run recorded "$pairs"
 fi
 say "runs and logs: $out"
 java -Drdma.shuffle.commit="$(commit)" -cp "$integration_jar:$SPARK_HOME/jars/*" \
   io.rdmashuffle.integration.bench.ShuffleBenchReport --maps "$maps" --reduces "$reduces" --block-bytes "$block" --transport "$transport" \
-  --hot-factor "$hot" --settings "${settings_of_ours[*]}" --command "bin/rdma-shuffle bench shuffle $line" --runs "$out" --pairs "$pairs" --json "$json"
+  --hot-factor "$hot" --settings "${settings_of_ours[*]}" --command "bin/rdma-shuffle bench shuffle $line" --runs "$out" --pairs "$pairs" --variants "$(IFS=,; echo "${variants[*]}")" --json "$json"
 write_page 'rdma-shuffle: one shuffle, sort shuffle against ours'

@@ -15,45 +15,55 @@ import java.util.stream.Stream;
 
 /**
  * Compares the runs of a shuffle benchmark: {@code ShuffleBenchReport --maps M --reduces R --block-bytes B --transport T --command C
- * --runs DIR --pairs N --json FILE}. DIR has a file sort-I.json and ours-I.json for each pair I, and perhaps flight recordings of
- * executors.
+ * --runs DIR --pairs N --variants V,… --json FILE}. DIR has a file sort-I.json and for each variant of ours one V-I.json for each pair I, and
+ * perhaps flight recordings of executors.
  */
 public final class ShuffleBenchReport {
 
     private static final ObjectMapper JSON = new ObjectMapper();
 
+    private final String variant;
     private final List<ShuffleRun> sort = new ArrayList<>();
     private final List<ShuffleRun> ours = new ArrayList<>();
 
     public static void main(String[] args) throws IOException {
         Options options = new Options(args);
-        ShuffleBenchReport report = new ShuffleBenchReport();
         Path runs = Path.of(options.text("runs", "."));
-        for (int pair = 1; pair <= options.number("pairs", 1); pair++) {
-            report.sort.add(
-                    JSON.readValue(runs.resolve("sort-" + pair + ".json").toFile(), ShuffleRun.class));
-            report.ours.add(
-                    JSON.readValue(runs.resolve("ours-" + pair + ".json").toFile(), ShuffleRun.class));
+        List<Map<String, Object>> rows = new ArrayList<>();
+        for (String variant : options.text("variants", "ours").split(",")) {
+            rows.add(new ShuffleBenchReport(runs, variant, options.number("pairs", 1)).row(options));
         }
-        Map<String, Object> row = report.row(options);
         try (Stream<Path> files = Files.list(runs)) {
-            row.put(
-                    "fetch",
-                    FetchTimeLine.ofMedian(files.filter(file -> file.toString().endsWith(".jfr"))
-                            .toList()));
+            rows.get(0)
+                    .put(
+                            "fetch",
+                            FetchTimeLine.ofMedian(
+                                    files.filter(file -> file.toString().endsWith(".jfr"))
+                                            .toList()));
         }
-        row.forEach((name, value) -> System.out.printf("%-26s %s%n", name, value));
         Map<String, Object> result = new LinkedHashMap<>();
         result.put("command", options.text("command", ""));
         result.put("machine", Machine.description());
-        result.put("rows", List.of(row));
+        result.put("rows", rows);
         JSON.writerWithDefaultPrettyPrinter()
                 .writeValue(Path.of(options.text("json", "shuffle.json")).toFile(), result);
-        System.out.println(report.summary(options));
+        for (Map<String, Object> row : rows) {
+            row.forEach((name, value) -> System.out.printf("%-26s %s%n", name, value));
+            System.out.println(summary(row));
+        }
+    }
+
+    private ShuffleBenchReport(Path runs, String variant, int pairs) throws IOException {
+        this.variant = variant;
+        for (int pair = 1; pair <= pairs; pair++) {
+            sort.add(JSON.readValue(runs.resolve("sort-" + pair + ".json").toFile(), ShuffleRun.class));
+            ours.add(JSON.readValue(runs.resolve(variant + "-" + pair + ".json").toFile(), ShuffleRun.class));
+        }
     }
 
     private Map<String, Object> row(Options options) {
         Map<String, Object> row = new LinkedHashMap<>();
+        row.put("variant", variant);
         row.put("maps", options.number("maps", 0));
         row.put("reduces", options.number("reduces", 0));
         row.put("block_bytes", options.number("block-bytes", 0));
@@ -90,23 +100,23 @@ public final class ShuffleBenchReport {
         return row;
     }
 
-    private String summary(Options options) {
-        Map<String, Object> row = row(options);
+    private static String summary(Map<String, Object> row) {
         return String.format(
                 Locale.ROOT,
-                "bench shuffle: %s x %s blocks of %s bytes, %s: reduce stage %.2f (%.2f to %.2f) of sort shuffle's time, CPU %.2f"
+                "bench shuffle: %s, %s x %s blocks of %s bytes, %s: reduce stage %.2f (%.2f to %.2f) of sort shuffle's time, CPU %.2f"
                         + " (%.2f to %.2f), %d pairs",
+                row.get("variant"),
                 row.get("maps"),
                 row.get("reduces"),
                 row.get("block_bytes"),
-                options.text("transport", "auto"),
+                row.get("transport"),
                 row.get("ratio"),
                 row.get("ratio_min"),
                 row.get("ratio_max"),
                 row.get("cpu_ratio"),
                 row.get("cpu_ratio_min"),
                 row.get("cpu_ratio_max"),
-                sort.size());
+                row.get("pairs"));
     }
 
     /** Times of whole jobs, and the median of the ratios of the pairs. */

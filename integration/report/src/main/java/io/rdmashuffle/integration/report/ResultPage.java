@@ -213,9 +213,16 @@ public final class ResultPage {
             return "result";
         }
         String block = text(row.get("block_bytes")) + " B";
-        return row.containsKey("maps")
-                ? "%s × %s × %s".formatted(text(row.get("maps")), text(row.get("reduces")), block)
-                : block;
+        if (!row.containsKey("maps")) {
+            return block;
+        }
+        String variant = text(row.get("variant"));
+        return "%s × %s × %s%s"
+                .formatted(
+                        text(row.get("maps")),
+                        text(row.get("reduces")),
+                        block,
+                        variant.isEmpty() || variant.equals("ours") ? "" : ", " + variant);
     }
 
     /** CPU per GiB of what a shuffle benchmark reads. */
