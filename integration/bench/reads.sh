@@ -15,18 +15,20 @@ set -euo pipefail
 . "$root/integration/bench/result.sh"
 line=${BENCH_LINE-$*}
 read_result_options "$@"
-need_packages perftest
-build
+title='rdma-shuffle: READs from Java against perftest' lab=''
 for ((i = 0; i < ${#arguments[@]}; i++)); do
   case ${arguments[i]} in
     --device) LAB_HOST_B='';;
-    --lab)
-      measure_in_lab "${arguments[i + 1]-}" "${arguments[@]:0:i}" "${arguments[@]:i + 2}"
-      write_page 'rdma-shuffle: READs from Java against perftest'
-      exit;;
+    --lab) lab=${arguments[i + 1]-} && lab_link "$lab";;
   esac
 done
+need_packages perftest
+build
+if [ -n "$lab" ]; then
+  measure_in_lab "$lab" "${arguments[@]}"
+  exit
+fi
 [ -z "${LAB_HOST_B-}" ] || arguments+=(--owner "$LAB_HOST_A" --reader "$LAB_HOST_B")
 java -XX:+UseSerialGC -Drdma.shuffle.commit="$(commit)" -cp "$integration_jar:$plugin_jar:$root/integration/target/lib/*" \
   io.rdmashuffle.integration.bench.ReadsBench "${arguments[@]}" --command "bin/rdma-shuffle bench reads $line" --json "$json" || exit
-write_page 'rdma-shuffle: READs from Java against perftest'
+write_page

@@ -24,19 +24,27 @@ want_numbers() {
   done
 }
 
-# write_page TITLE: the page that was asked for.
+# write_page: the page that was asked for, under the title.
 write_page() {
   [ -z "$html" ] || java -Djava.awt.headless=true -cp "$root/integration/target/lib/*" \
-    io.rdmashuffle.integration.report.ResultPage "$html" "$1" "$json"
+    io.rdmashuffle.integration.report.ResultPage "$html" "$title" "$json"
 }
 
 commit() { git -C "$root" describe --always --dirty 2>/dev/null || echo unknown; }
 
-# measure_in_lab LINK ARG…: runs this benchmark in a guest of the lab, with what was built here; the guest leaves the result here.
+# lab_link LINK: ends with wrong usage unless the lab has such a link.
+lab_link() {
+  case $1 in rxe | siw) ;; *) say "bench: --lab is rxe or siw, not '$1'"; exit 2;; esac
+}
+
+# measure_in_lab LINK ARG…: runs this benchmark in a guest of the lab, with what was built here and its arguments less --lab; the guest leaves the result here.
 measure_in_lab() {
-  local link=$1
+  local link=$1 i
   shift
-  case $link in rxe | siw) ;; *) say "bench: --lab is rxe or siw, not '$link'"; exit 2;; esac
+  for ((i = 1; i <= $#; i++)); do
+    [ "${!i}" != --lab ] || { set -- "${@:1:i-1}" "${@:i+2}"; break; }
+  done
   export BENCH_LINE=$line
   "$root/bin/lab" run --link "$link" --timeout 7200 --share "$(dirname "$json")" --env BENCH_LINE "$0" "$@" --json "/share/$(basename "$json")"
+  write_page
 }

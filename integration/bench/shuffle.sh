@@ -6,6 +6,7 @@
 #   --transport auto|tcp|softverbs         auto: what the machine has; softverbs is a test stand-in, not RDMA (default auto)
 #   --lab rxe|siw                          in a guest of the lab, over that link, where blocks must go by RDMA
 #   --pairs N --reads N                    pairs of applications, in the order A B B A (default 5); measured readings of each (default 3)
+#   --sql-reads N                          so many jobs of Spark SQL, with adaptive execution and without (default 3; in the lab 0)
 #   --any-load                             measure although the machine is busy
 #   --ablations                            three more variants of ours: one block per request, no offsets kept, over TCP
 #   --conf KEY=VALUE                       a setting for all variants of ours; may come again (e.g. spark.shuffle.rdma.sendQueueDepth=16)
@@ -17,7 +18,8 @@ set -euo pipefail
 . "$root/bin/build.sh"
 . "$root/integration/bench/result.sh"
 
-maps=500 reduces=500 block=2048 hot=1 transport=auto pairs=5 reads=3 any_load='' lab='' line=${BENCH_LINE-$*} jvm='' settings_of_ours=() variants=(ours)
+maps=500 reduces=500 block=2048 hot=1 transport=auto pairs=5 reads=3 sql_reads='' any_load='' lab='' line=${BENCH_LINE-$*} jvm='' settings_of_ours=() variants=(ours)
+title='rdma-shuffle: one shuffle, sort shuffle against ours'
 read_result_options "$@"
 set -- "${arguments[@]}"
 while [ $# -gt 0 ]; do
@@ -26,13 +28,18 @@ while [ $# -gt 0 ]; do
     --ablations) variants=(ours one-block-per-request no-offsets-kept over-tcp); shift; continue;;
     --*) [ $# -gt 1 ] || { say "bench shuffle: $1 wants a value"; exit 2; };;&
     --maps) maps=$2;; --reduces) reduces=$2;; --block-bytes) block=$2;; --hot-factor) hot=$2;;
-    --pairs) pairs=$2;; --reads) reads=$2;;
+    --pairs) pairs=$2;; --reads) reads=$2;; --sql-reads) sql_reads=$2;;
     --transport) transport=$2;; --lab) lab=$2;; --conf) settings_of_ours+=("$2");; --executor-options) jvm=$2;;
     *) say "bench shuffle: unknown option '$1'; see bench shuffle --help"; exit 2;;
   esac
   shift 2
 done
 case $transport in auto | tcp | softverbs) ;; *) say "bench shuffle: --transport is auto, tcp or softverbs, not '$transport'"; exit 2;; esac
+[ -z "$lab" ] || lab_link "$lab"
+if [ -z "$sql_reads" ]; then # starting Spark SQL on the lab's emulated processor takes longer than the measurement
+  sql_reads=$([ -n "${LAB_HOST_A-}" ] && echo 0 || echo 3)
+fi
+[[ $sql_reads =~ ^[0-9]+$ ]] || { say "bench shuffle: --sql-reads wants a number from 0 on, not '$sql_reads'"; exit 2; }
 want_numbers --maps "$maps" --reduces "$reduces" --block-bytes "$block" --hot-factor "$hot" --pairs "$pairs" --reads "$reads"
 
 # A busy machine measures its other work.
@@ -45,13 +52,13 @@ quiet() {
 
 # application NAME PAIR SETTING…: one run in a fresh application.
 application() {
-  local name=$1 pair=$2 setting settings=()
+  local name=$1 pair=$2 setting settings=(--conf "spark.executor.extraJavaOptions=-Dio.netty.leakDetection.level=disabled $jvm")
   shift 2
   for setting in "${common[@]}" "$@"; do settings+=(--conf "$setting"); done
   say "pair $pair of $pairs: $name"
   (spark_submit --master 'local-cluster[2,1,2048]' "${settings[@]}" --jars "$plugin_jar" --class io.rdmashuffle.integration.bench.ShuffleBenchJob \
     "$integration_jar" --maps "$maps" --reduces "$reduces" --block-bytes "$block" --hot-factor "$hot" --reads "$reads" \
-    --json "$out/$name-$pair.json") >"$out/$name-$pair.log" 2>&1 || die "failed; log: $out/$name-$pair.log"
+    --sql-reads "$sql_reads" --json "$out/$name-$pair.json") >"$out/$name-$pair.log" 2>&1 || die "failed; log: $out/$name-$pair.log"
 }
 
 # run VARIANT PAIR: Spark's sort shuffle, or a variant of ours.
@@ -69,9 +76,7 @@ run() {
 build
 spark_home 4.2
 if [ -n "$lab" ]; then
-  for ((i = 0; i < ${#arguments[@]}; i++)); do [ "${arguments[i]}" != --lab ] || break; done
-  measure_in_lab "$lab" "${arguments[@]:0:i}" "${arguments[@]:i + 2}"
-  write_page 'rdma-shuffle: one shuffle, sort shuffle against ours'
+  measure_in_lab "$lab" "${arguments[@]}"
   exit
 fi
 quiet
@@ -97,7 +102,6 @@ common=(
   spark.shuffle.compress=false
   spark.scheduler.minRegisteredResourcesRatio=1.0
   spark.scheduler.maxRegisteredResourcesWaitingTime=120s
-  "spark.executor.extraJavaOptions=-Dio.netty.leakDetection.level=disabled $jvm"
 )
 order=(sort "${variants[@]}")
 for ((pair = 1; pair <= pairs; pair++)); do
@@ -107,12 +111,11 @@ for ((pair = 1; pair <= pairs; pair++)); do
   done
 done
 if [ -n "$html" ]; then # once more, only to record the steps of fetches
-  reads=1 jvm+=" -XX:StartFlightRecording:settings=none,+io.rdmashuffle.Fetch#enabled=true,filename=$out/fetches-%p.jfr"
-  common+=("spark.executor.extraJavaOptions=$jvm")
+  reads=1 sql_reads=0 jvm+=" -XX:StartFlightRecording:settings=none,+io.rdmashuffle.Fetch#enabled=true,filename=$out/fetches-%p.jfr"
   run recorded "$pairs"
 fi
 say "runs and logs: $out"
 java -Drdma.shuffle.commit="$(commit)" -cp "$integration_jar:$SPARK_HOME/jars/*" \
   io.rdmashuffle.integration.bench.ShuffleBenchReport --maps "$maps" --reduces "$reduces" --block-bytes "$block" --transport "$transport" \
   --hot-factor "$hot" --settings "${settings_of_ours[*]}" --command "bin/rdma-shuffle bench shuffle $line" --runs "$out" --pairs "$pairs" --variants "$(IFS=,; echo "${variants[*]}")" --json "$json"
-write_page 'rdma-shuffle: one shuffle, sort shuffle against ours'
+write_page

@@ -89,6 +89,7 @@ status=0
 java -cp "$integration_jar:$SPARK_HOME/jars/*" io.rdmashuffle.integration.TpcdsBenchReport "$out" "$pairs" "$json" \
   "command=bin/rdma-shuffle bench tpcds $line" "transport=$transport" "scale=$scale" "pairs=$pairs" "commit=$(commit)" \
   "kernel=$(uname -r)" "processors=$(nproc)" "date=$(date -u '+%F %T UTC')" || status=$?
-write_page "rdma-shuffle: TPC-DS at scale $scale against the sort shuffle"
+title="rdma-shuffle: TPC-DS at scale $scale against the sort shuffle"
+write_page
 say "runs and logs: $out"
 exit "$status"

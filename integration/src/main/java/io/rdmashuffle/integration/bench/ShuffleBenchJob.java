@@ -25,7 +25,7 @@ import scala.reflect.ClassTag$;
 /**
  * Spark job of one shuffle: all map outputs on executor 0, which only serves, all reduces on executor 1, which only reads. The map
  * stage runs once, the reading many times, as Spark skips a stage whose outputs are there: {@code ShuffleBenchJob --maps M
- * --reduces R --block-bytes B --hot-factor F --warm-ups W --reads N --json FILE}. Then nothing happens for a while, to see what an
+ * --reduces R --block-bytes B --hot-factor F --warm-ups W --reads N --sql-reads N --json FILE}. Then nothing happens for a while, to see what an
  * idle executor costs. At last Spark SQL shuffles as much, with adaptive execution and without.
  */
 public final class ShuffleBenchJob {
@@ -55,20 +55,21 @@ public final class ShuffleBenchJob {
         try (SparkSession spark =
                 SparkSession.builder().appName("shuffle benchmark").getOrCreate()) {
             ShuffleBenchJob job = new ShuffleBenchJob(spark, options);
-            ShuffleRun run = job.run(options.number("warm-ups", 2), options.number("reads", 3));
+            ShuffleRun run =
+                    job.run(options.number("warm-ups", 2), options.number("reads", 3), options.number("sql-reads", 0));
             new ObjectMapper()
                     .writeValue(Path.of(options.text("json", "run.json")).toFile(), run);
         }
     }
 
-    private ShuffleRun run(int warmUps, int reads) throws InterruptedException {
+    private ShuffleRun run(int warmUps, int reads, int sqlReads) throws InterruptedException {
         Map<String, Long> pids = executorPids();
         tasks.takeFrom(context);
         RDD<Tuple2<Object, Object>> shuffled = shuffled();
         long start = System.nanoTime();
         read(shuffled);
         double firstJobS = secondsSince(start);
-        double mapTaskS = tasks.takeFrom(context).mapTaskS();
+        List<Double> mapTasksS = tasks.takeFrom(context).mapTasksS();
         for (int i = 1; i < warmUps; i++) {
             read(shuffled);
         }
@@ -83,10 +84,8 @@ public final class ShuffleBenchJob {
         long residentBytes =
                 Math.max(Machine.peakResidentBytes(pids.get("0")), Machine.peakResidentBytes(pids.get("1")));
         ShuffleRun.Moved moved = moved();
-        SqlShuffle sql = new SqlShuffle(spark, maps, reduces, blockBytes);
-        double adaptiveS = sql.seconds(true);
-        return new ShuffleRun(
-                firstJobS, mapTaskS, readings, idleS, residentBytes, moved, adaptiveS, sql.seconds(false));
+        SqlShuffle.Seconds sql = new SqlShuffle(spark, maps, reduces, blockBytes).measure(sqlReads);
+        return new ShuffleRun(firstJobS, mapTasksS, readings, idleS, residentBytes, moved, sql);
     }
 
     private ShuffleRun.Reading measured(RDD<Tuple2<Object, Object>> shuffled, Map<String, Long> pids) {

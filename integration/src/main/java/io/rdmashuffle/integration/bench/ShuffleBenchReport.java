@@ -79,10 +79,14 @@ public final class ShuffleBenchReport {
         row.put("stand_in_cpu_s_ours", medianOfReads(ours, Reading::standInCpuS));
         row.put("fetch_wait_s_sort", medianOfReads(sort, Reading::fetchWaitS));
         row.put("fetch_wait_s_ours", medianOfReads(ours, Reading::fetchWaitS));
-        whole(row, "sql_adaptive", ShuffleRun::sqlAdaptiveS);
-        whole(row, "sql_plain", ShuffleRun::sqlPlainS);
+        if (!sort.get(0).sql().adaptive().isEmpty()) {
+            whole(row, "sql_adaptive", run -> medianOf(run.sql().adaptive()));
+            whole(row, "sql_plain", run -> medianOf(run.sql().plain()));
+        }
         whole(row, "first_job", ShuffleRun::firstJobS);
         both(row, "map_task_s", ShuffleRun::mapTaskS);
+        both(row, "first_map_task_s", ShuffleRun::firstMapTaskS);
+        both(row, "warm_map_task_s", ShuffleRun::warmMapTaskS);
         both(row, "idle_cpu_share", ShuffleRun::idleCpuS);
         both(row, "peak_resident_bytes", ShuffleRun::peakResidentBytes);
         row.put("registration_s", median(ours, run -> run.moved().registrationS()));
@@ -119,14 +123,14 @@ public final class ShuffleBenchReport {
                 row.get("pairs"));
     }
 
-    /** Times of whole jobs, and the median of the ratios of the pairs. */
+    /** Times of whole jobs, and the median of the ratios of the pairs with the least and the greatest. */
     private void whole(Map<String, Object> row, String name, ToDoubleFunction<ShuffleRun> seconds) {
         both(row, name + "_s", seconds);
         List<Double> ratios = new ArrayList<>();
         for (int pair = 0; pair < sort.size(); pair++) {
             ratios.add(seconds.applyAsDouble(ours.get(pair)) / seconds.applyAsDouble(sort.get(pair)));
         }
-        row.put(name + "_ratio", medianOf(ratios));
+        putRatios(row, name + "_ratio", ratios);
     }
 
     private void both(Map<String, Object> row, String name, ToDoubleFunction<ShuffleRun> figure) {
@@ -146,9 +150,13 @@ public final class ShuffleBenchReport {
         // the two times of the reduce stage are named by the contract: sort_s and ours_s
         row.put(name.equals("s") ? "sort_s" : name + "_sort", medianOfReads(sort, figure));
         row.put(name.equals("s") ? "ours_s" : name + "_ours", medianOfReads(ours, figure));
-        row.put(ratio, medianOf(ratios));
-        row.put(ratio + "_min", ratios.stream().min(Double::compare).orElse(Double.NaN));
-        row.put(ratio + "_max", ratios.stream().max(Double::compare).orElse(Double.NaN));
+        putRatios(row, ratio, ratios);
+    }
+
+    private static void putRatios(Map<String, Object> row, String name, List<Double> ratios) {
+        row.put(name, medianOf(ratios));
+        row.put(name + "_min", ratios.stream().min(Double::compare).orElse(Double.NaN));
+        row.put(name + "_max", ratios.stream().max(Double::compare).orElse(Double.NaN));
     }
 
     private static double medianOfReads(List<ShuffleRun> runs, ToDoubleFunction<Reading> figure) {

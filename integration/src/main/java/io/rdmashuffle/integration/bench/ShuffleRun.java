@@ -8,21 +8,37 @@ import java.util.Map;
  * Spark does.
  *
  * @param firstJobS map stage and first reading, in a cold JVM
- * @param mapTaskS run time of all map tasks together
+ * @param mapTasksS run time of each map task, in the order in which they ended
  * @param reads the measured readings
  * @param idleCpuS CPU seconds of both executors in each second without work
  * @param peakResidentBytes of the larger executor
- * @param sqlAdaptiveS a job of Spark SQL that shuffles as many bytes, with adaptive execution; sqlPlainS without
+ * @param sql of jobs of Spark SQL that shuffle as many bytes
  */
 record ShuffleRun(
         double firstJobS,
-        double mapTaskS,
+        List<Double> mapTasksS,
         List<Reading> reads,
         double idleCpuS,
         long peakResidentBytes,
         Moved moved,
-        double sqlAdaptiveS,
-        double sqlPlainS) {
+        SqlShuffle.Seconds sql) {
+
+    double mapTaskS() {
+        return mapTasksS.stream().mapToDouble(Double::doubleValue).sum();
+    }
+
+    /** It pays for what starts with the first task. */
+    double firstMapTaskS() {
+        return mapTasksS.get(0);
+    }
+
+    /** Of the later half, when the JVM has warmed up. */
+    double warmMapTaskS() {
+        List<Double> warm = mapTasksS.subList(mapTasksS.size() / 2, mapTasksS.size()).stream()
+                .sorted()
+                .toList();
+        return warm.get(warm.size() / 2);
+    }
 
     /**
      * One run of the reduce stage.

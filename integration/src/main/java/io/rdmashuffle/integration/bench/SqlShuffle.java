@@ -5,6 +5,8 @@ import static org.apache.spark.sql.functions.expr;
 import static org.apache.spark.sql.functions.length;
 import static org.apache.spark.sql.functions.sum;
 
+import java.util.ArrayList;
+import java.util.List;
 import org.apache.spark.sql.SparkSession;
 
 /**
@@ -13,11 +15,31 @@ import org.apache.spark.sql.SparkSession;
  */
 record SqlShuffle(SparkSession spark, int maps, int reduces, int rowBytes) {
 
-    /** Seconds of the whole job, map stage and reading, in a JVM that has done it once before. */
-    double seconds(boolean adaptive) {
+    /** Of each job. */
+    record Seconds(List<Double> adaptive, List<Double> plain) {}
+
+    /**
+     * Seconds of whole jobs, map stage and reading, with adaptive execution and without, in turn, after one of each that does not count.
+     *
+     * @param times of each; 0 for none at all
+     */
+    Seconds measure(int times) {
+        List<Double> adaptive = new ArrayList<>();
+        List<Double> plain = new ArrayList<>();
+        for (int i = 0; times > 0 && i <= times; i++) {
+            adaptive.add(seconds(true));
+            plain.add(seconds(false));
+        }
+        return new Seconds(withoutFirst(adaptive), withoutFirst(plain));
+    }
+
+    private static List<Double> withoutFirst(List<Double> seconds) {
+        return seconds.stream().skip(1).toList();
+    }
+
+    private double seconds(boolean adaptive) {
         spark.conf().set("spark.sql.adaptive.enabled", adaptive);
         spark.conf().set("spark.sql.shuffle.partitions", reduces);
-        run();
         long start = System.nanoTime();
         run();
         return (System.nanoTime() - start) / 1e9;

@@ -1,5 +1,7 @@
 package io.rdmashuffle.integration.bench;
 
+import java.util.ArrayList;
+import java.util.List;
 import org.apache.spark.SparkContext;
 import org.apache.spark.executor.TaskMetrics;
 import org.apache.spark.scheduler.SparkListener;
@@ -8,12 +10,16 @@ import org.apache.spark.scheduler.SparkListenerTaskEnd;
 /** Sums up what Spark measures of tasks. */
 final class TaskTimes extends SparkListener {
 
-    /** In seconds. */
-    record Sums(double mapTaskS, double reduceTaskCpuS, double fetchWaitS) {}
+    /**
+     * In seconds.
+     *
+     * @param mapTasksS of each map task, in the order in which they ended
+     */
+    record Sums(List<Double> mapTasksS, double reduceTaskCpuS, double fetchWaitS) {}
 
     private static final long EVENTS_WAIT_MILLIS = 60_000;
 
-    private long mapTaskMillis;
+    private final List<Double> mapTasksS = new ArrayList<>();
     private long reduceTaskCpuNanos;
     private long fetchWaitMillis;
 
@@ -21,7 +27,7 @@ final class TaskTimes extends SparkListener {
     public synchronized void onTaskEnd(SparkListenerTaskEnd end) {
         TaskMetrics metrics = end.taskMetrics();
         if (end.taskType().equals("ShuffleMapTask")) {
-            mapTaskMillis += metrics.executorRunTime();
+            mapTasksS.add(metrics.executorRunTime() / 1e3);
         } else {
             reduceTaskCpuNanos += metrics.executorCpuTime();
             fetchWaitMillis += metrics.shuffleReadMetrics().fetchWaitTime();
@@ -36,8 +42,8 @@ final class TaskTimes extends SparkListener {
             throw new IllegalStateException("Spark did not tell of its tasks within " + EVENTS_WAIT_MILLIS + " ms", e);
         }
         synchronized (this) {
-            Sums sums = new Sums(mapTaskMillis / 1e3, reduceTaskCpuNanos / 1e9, fetchWaitMillis / 1e3);
-            mapTaskMillis = 0;
+            Sums sums = new Sums(List.copyOf(mapTasksS), reduceTaskCpuNanos / 1e9, fetchWaitMillis / 1e3);
+            mapTasksS.clear();
             reduceTaskCpuNanos = 0;
             fetchWaitMillis = 0;
             return sums;
