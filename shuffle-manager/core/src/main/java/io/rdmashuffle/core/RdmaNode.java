@@ -10,6 +10,7 @@ import io.rdmashuffle.core.connection.Owner;
 import io.rdmashuffle.core.directory.DirectoryClient;
 import io.rdmashuffle.core.directory.LocationCache;
 import io.rdmashuffle.core.directory.Message;
+import io.rdmashuffle.core.directory.MessageCodec;
 import io.rdmashuffle.core.memory.PinnedShares;
 import io.rdmashuffle.core.memory.StagingPool;
 import io.rdmashuffle.core.metrics.Counters;
@@ -20,11 +21,14 @@ import io.rdmashuffle.core.publish.MapOutputRegistry;
 import io.rdmashuffle.core.publish.ProbedDirectory;
 import io.rdmashuffle.core.publish.Withdrawals;
 import io.rdmashuffle.core.read.BlockReader;
+import io.rdmashuffle.verbs.Rdma;
 import io.rdmashuffle.verbs.VerbsEndpoint;
 import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.nio.file.Path;
 import java.util.List;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 /**
  * A process that takes part: its device, event loop, connections, published map outputs and the reading of others'. Owns all of it
@@ -32,6 +36,7 @@ import java.util.List;
  */
 public final class RdmaNode implements AutoCloseable {
 
+    private static final Logger LOG = LoggerFactory.getLogger(RdmaNode.class);
     private static final int CQ_ENTRIES = 32_000; // soft-RoCE has 32,767 at most
     private static final long MIN_PINNED_BYTES = 1 << 20; // the least of the setting
 
@@ -90,6 +95,26 @@ public final class RdmaNode implements AutoCloseable {
         counters.setGauge(Gauge.SINK_LENT_BYTES, reader.pool()::lentBytes);
         counters.setGauge(Gauge.READER_QUEUE_PAIRS, connections.asReader()::size);
         counters.setGauge(Gauge.OWNER_QUEUE_PAIRS, connections.asOwner()::size);
+    }
+
+    /**
+     * Loads, on a thread of its own, what takes a process long to load: the verbs library, cryptography, the messages' serializer.
+     * Otherwise the first task waits for it. What cannot be loaded shows when a node is opened.
+     */
+    public static void warmUp() {
+        Thread thread = new Thread(RdmaNode::load, "rdma-shuffle-warm-up");
+        thread.setDaemon(true);
+        thread.start();
+    }
+
+    private static void load() {
+        try {
+            MessageCodec.decode(MessageCodec.encode(new Message.Ack(true)));
+            new HmacSha256(new byte[1]).of();
+            LOG.debug("RDMA available: {}", Rdma.isAvailable());
+        } catch (MalformedMessageException | RuntimeException | LinkageError e) {
+            LOG.debug("warm-up", e);
+        }
     }
 
     /**

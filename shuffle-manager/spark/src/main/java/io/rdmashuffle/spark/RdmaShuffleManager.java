@@ -1,5 +1,6 @@
 package io.rdmashuffle.spark;
 
+import io.rdmashuffle.core.RdmaNode;
 import io.rdmashuffle.core.config.Mode;
 import io.rdmashuffle.core.config.RdmaConfig;
 import org.apache.spark.ShuffleDependency;
@@ -45,6 +46,9 @@ public final class RdmaShuffleManager extends SortShuffleManager {
                         (shuffleId, mapId, dataFile, lengths) ->
                                 executorSide().publish(shuffleId, mapId, dataFile, lengths))
                 : null;
+        if (!isDriver && !isOff()) {
+            RdmaNode.warmUp();
+        }
     }
 
     /** Called on the driver, before any task of the shuffle. */
