@@ -2,8 +2,8 @@ package io.rdmashuffle.core;
 
 import static org.awaitility.Awaitility.await;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.rdmashuffle.core.memory.Sink;
 import io.rdmashuffle.core.metrics.Counters;
@@ -56,8 +56,8 @@ class NodeFaultTest extends NodeTest {
         RdmaNode owner = nodes.open(OWNER, new Counters());
         Path empty = Files.createFile(folder.resolve("empty"));
         for (Path file : List.of(folder.resolve("nowhere"), empty, folder)) {
-            NotPublishedException e = assertThrows(
-                    NotPublishedException.class, () -> owner.publisher().publish(0, 11, file, new long[] {10}));
+            NotPublishedException e =
+                    assertThrows(NotPublishedException.class, () -> TestNodes.publish(owner, 0, 11, file, 10));
             assertEquals(FallbackReason.REGISTRATION_FAILED, e.reason());
         }
         assertEquals(0, owner.registeredBytes());
@@ -84,21 +84,21 @@ class NodeFaultTest extends NodeTest {
     }
 
     @Test
+    void a_map_task_does_not_wait_for_the_driver() throws Exception {
+        RdmaNode owner = nodes.open(OWNER, new Counters());
+        nodes.driver = TestNodes.Driver.SILENT;
+        CompletableFuture<Void> confirmed =
+                owner.publisher().publish(0, 11, Files.write(folder.resolve("data"), new byte[10]), new long[] {10});
+        assertFalse(confirmed.isDone());
+        await().until(confirmed::isCompletedExceptionally);
+        assertEquals(0, owner.registeredBytes());
+    }
+
+    @Test
     void an_entry_whose_confirmation_was_lost_is_withdrawn() throws Exception {
         RdmaNode owner = nodes.open(OWNER, new Counters());
         nodes.driver = TestNodes.Driver.ANSWER_IS_LOST;
         assertThrows(NotPublishedException.class, () -> nodes.publish(owner, 0, 11, 10));
-        assertEquals(0, nodes.directory.publishedOutputs());
-    }
-
-    @Test
-    void an_interrupted_task_publishes_nothing() throws Exception {
-        RdmaNode owner = nodes.open(OWNER, new Counters());
-        nodes.driver = TestNodes.Driver.SILENT;
-        Thread.currentThread().interrupt();
-        NotPublishedException e = assertThrows(NotPublishedException.class, () -> nodes.publish(owner, 0, 11, 10));
-        assertTrue(Thread.interrupted(), "the interruption is still to be seen");
-        assertEquals(FallbackReason.PUBLISH_FAILED, e.reason());
         assertEquals(0, nodes.directory.publishedOutputs());
     }
 

@@ -79,7 +79,7 @@ class OffsetsFuzzTest {
         Path data = Files.write(folder.resolve("data" + mapId), file);
         long[] lengths = new long[PARTITIONS];
         lengths[0] = file.length;
-        owner.publisher().publish(0, mapId, data, lengths);
+        TestNodes.publish(owner, 0, mapId, data, lengths);
         LocationTable outputs = nodes.locations(0);
         int row = outputs.find(mapId);
         MapOutputLocation location = outputs.location(row);

@@ -198,7 +198,7 @@ final class OwnerProcess implements AutoCloseable {
         long[] lengths =
                 Arrays.stream(words[3].split(",")).mapToLong(Long::parseLong).toArray();
         try {
-            node.publisher().publish(Integer.parseInt(words[1]), Long.parseLong(words[2]), Path.of(words[4]), lengths);
+            TestNodes.publish(node, Integer.parseInt(words[1]), Long.parseLong(words[2]), Path.of(words[4]), lengths);
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

@@ -187,7 +187,7 @@ class SlicedFetchTest extends NodeTest {
             }
         }
         RdmaNode large = nodes.open("4", new Counters(), "pinned.maxBytes", "8g");
-        large.publisher().publish(0, 21, file, lengths);
+        TestNodes.publish(large, 0, 21, file, lengths);
         RdmaNode spacious = nodes.open("3", new Counters());
         Marks seen = new Marks();
         spacious.reader().fetchInSlices(new BlockRequest(0, "4", new long[] {21}, new int[] {0}, new int[] {1}), seen);

@@ -16,6 +16,7 @@ import io.rdmashuffle.core.directory.Message;
 import io.rdmashuffle.core.directory.MessageCodec;
 import io.rdmashuffle.core.memory.PinnedShares;
 import io.rdmashuffle.core.metrics.Counters;
+import io.rdmashuffle.core.publish.NotPublishedException;
 import io.rdmashuffle.verbs.Rdma;
 import java.io.IOException;
 import java.net.InetSocketAddress;
@@ -28,6 +29,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.function.UnaryOperator;
 
 /**
@@ -102,8 +104,18 @@ final class TestNodes implements AutoCloseable {
         new Random(mapId).nextBytes(bytes);
         Path file = folder.resolve("shuffle_" + shuffleId + "_" + mapId + "_0.data");
         Files.write(file, bytes);
-        node.publisher().publish(shuffleId, mapId, file, partitionLengths);
+        publish(node, shuffleId, mapId, file, partitionLengths);
         return bytes;
+    }
+
+    /** Publishes and waits for the driver's answer. */
+    static void publish(RdmaNode node, int shuffleId, long mapId, Path file, long... partitionLengths)
+            throws NotPublishedException {
+        try {
+            node.publisher().publish(shuffleId, mapId, file, partitionLengths).join();
+        } catch (CompletionException e) {
+            throw NotPublishedException.of(e);
+        }
     }
 
     /** Says in the directory that the published data files of a shuffle are shorter than they are. */

@@ -20,6 +20,7 @@ import java.nio.file.Path;
 import java.security.SecureRandom;
 import java.util.Arrays;
 import java.util.List;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
@@ -149,25 +150,36 @@ final class ExecutorSide implements AutoCloseable {
 
     /**
      * Publishes a committed map output, by the shuffle service of this host if it serves over RDMA; one that cannot be is read over TCP.
-     * Waits for the driver, so not on the event loop.
+     * Does not wait for the driver, who will know of it before it learns, by a later message from here, that the map output exists.
      *
      * @param partitionLengths bytes of each reduce partition; their sum is the file's length
-     * @throws IllegalStateException in {@code mode=required}, when it is not published
+     * @throws IllegalStateException in {@code mode=required}, when it cannot be registered; what the driver does not confirm fails where it is
+     *     read, and Spark makes it again
      */
     void publish(int shuffleId, long mapId, Path dataFile, long[] partitionLengths) {
         if (node == null || Arrays.stream(partitionLengths).sum() == 0) {
             return; // without bytes there is no data file, and no reader will ask
         }
         try {
-            if (served == null || !served.publish(shuffleId, mapId, partitionLengths.length)) {
-                node.publisher().publish(shuffleId, mapId, dataFile, partitionLengths);
+            CompletableFuture<Void> confirmed =
+                    served == null ? null : served.publish(shuffleId, mapId, partitionLengths.length);
+            if (confirmed == null) {
+                confirmed = node.publisher().publish(shuffleId, mapId, dataFile, partitionLengths);
             }
+            confirmed.exceptionally(e -> {
+                recordUnpublished(NotPublishedException.of(e));
+                return null;
+            });
         } catch (NotPublishedException e) {
             if (mode == Mode.REQUIRED) {
                 throw new IllegalStateException(new RdmaRequiredException(e.reason(), e.getMessage()));
             }
-            fallbacks.record("map outputs of this executor", e.reason(), 1, e.getMessage());
+            recordUnpublished(e);
         }
+    }
+
+    private void recordUnpublished(NotPublishedException e) {
+        fallbacks.record("map outputs of this executor", e.reason(), 1, e.getMessage());
     }
 
     void removeShuffle(int shuffleId) {

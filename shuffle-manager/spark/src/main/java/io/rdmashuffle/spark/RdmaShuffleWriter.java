@@ -35,7 +35,7 @@ final class RdmaShuffleWriter<K, V> extends ShuffleWriter<K, V> {
         writer.write(records);
     }
 
-    /** The MapStatus goes out only after the directory has answered, so that no reader looks too early. */
+    /** The MapStatus goes to the driver after what is published here, and the same way: no reader looks too early. */
     @Override
     public Option<MapStatus> stop(boolean success) {
         Option<MapStatus> status = writer.stop(success);

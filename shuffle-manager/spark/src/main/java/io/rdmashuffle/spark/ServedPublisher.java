@@ -13,6 +13,7 @@ import io.rdmashuffle.spark.yarn.ServiceRequest;
 import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.security.SecureRandom;
+import java.util.concurrent.CompletableFuture;
 import org.apache.spark.network.client.RpcResponseCallback;
 import org.apache.spark.network.client.TransportClient;
 import org.slf4j.Logger;
@@ -65,13 +66,14 @@ final class ServedPublisher {
     }
 
     /**
-     * Returns when readers can find the map output. Waits for service and driver, so on a task thread only.
+     * Has the service serve the map output, and announces it. Waits for the service, so on a task thread only.
      *
      * @param partitions R, the number of reduce partitions
-     * @return false when the service serves nothing over RDMA, or does not answer: then for good
+     * @return as of {@link io.rdmashuffle.core.publish.MapOutputPublisher#publish}; null when the service serves nothing over RDMA, or does not
+     *     answer: then for good
      * @throws NotPublishedException when this map output is to be read over TCP
      */
-    boolean publish(int shuffleId, long mapId, int partitions) throws NotPublishedException {
+    CompletableFuture<Void> publish(int shuffleId, long mapId, int partitions) throws NotPublishedException {
         long start = System.nanoTime();
         ServiceAnswer answer = absent ? null : ask(shuffleId, mapId, partitions);
         if (answer instanceof ServiceAnswer.Refused refused) {
@@ -81,19 +83,13 @@ final class ServedPublisher {
             giveUp(refused.detail());
         }
         if (!(answer instanceof ServiceAnswer.Served served)) {
-            return false;
+            return null;
         }
-        try {
-            if (!directoryFor(served.owner()).publish(shuffleId, served.location())) {
-                throw new IOException("refused");
-            }
-        } catch (IOException e) {
-            throw new NotPublishedException(FallbackReason.PUBLISH_FAILED, e.getMessage(), e);
-        }
+        CompletableFuture<Void> confirmed = directoryFor(served.owner()).publish(shuffleId, served.location());
         counters.add(Counter.PUBLISH_NANOS, System.nanoTime() - start);
         counters.add(Counter.PUBLISHED_OUTPUTS, 1);
         counters.add(Counter.PUBLISHED_BYTES, served.location().dataBytes());
-        return true;
+        return confirmed.exceptionallyCompose(e -> CompletableFuture.failedFuture(NotPublishedException.of(e)));
     }
 
     /** The shuffle was removed. Does not wait. */
@@ -143,12 +139,16 @@ final class ServedPublisher {
     }
 
     /** Introduces the service to the driver, again when it has started anew. */
-    private synchronized DirectoryClient directoryFor(Owner owner) throws IOException {
+    private synchronized DirectoryClient directoryFor(Owner owner) throws NotPublishedException {
         if (!owner.equals(service)) {
             long identity = new SecureRandom().nextLong();
             DirectoryClient client = new DirectoryClient(driver, identity, timeoutMillis);
-            client.hello(new Message.Hello(
-                    "shuffle service for " + owner.executorId(), identity, owner, "of the NodeManager", ""));
+            try {
+                client.hello(new Message.Hello(
+                        "shuffle service for " + owner.executorId(), identity, owner, "of the NodeManager", ""));
+            } catch (IOException e) {
+                throw NotPublishedException.of(e);
+            }
             directory = client;
             service = owner;
         }

@@ -2,9 +2,8 @@ package io.rdmashuffle.spark;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.rdmashuffle.core.MalformedMessageException;
 import io.rdmashuffle.core.RdmaNode;
@@ -89,7 +88,7 @@ class ServedPublisherTest {
         try (TestShuffleService.Client executor = service.client(APPLICATION)) {
             executor.register("3", service.localDir(APPLICATION));
             TestShuffleService.write(service.localDir(APPLICATION), 5, 7, bytes, 0, 2, 6);
-            assertTrue(publisher("3", executor::connection).publish(5, 7, 2));
+            publisher("3", executor::connection).publish(5, 7, 2).join();
         }
         directory.removeExecutor("3");
         assertArrayEquals(new byte[] {3, 4, 5, 6}, fetch("3", 5, 7, 1).get(20, TimeUnit.SECONDS));
@@ -111,7 +110,7 @@ class ServedPublisherTest {
             executor.register("3", service.localDir(APPLICATION));
             TestShuffleService.write(service.localDir(APPLICATION), 5, 7, new byte[6], 0, 6);
             ServedPublisher publisher = publisher("3", executor::connection);
-            assertTrue(publisher.publish(5, 7, 1));
+            publisher.publish(5, 7, 1).join();
             publisher.removeShuffle(5);
             // another thread of the service forgets
             Awaitility.await().until(() -> !TestShuffleService.holds("shuffle_5_7_0.data"));
@@ -161,7 +160,7 @@ class ServedPublisherTest {
             return connector.connect();
         });
         for (int i = 0; i < 3; i++) {
-            assertFalse(publisher.publish(5, 7, 1));
+            assertNull(publisher.publish(5, 7, 1));
         }
         publisher.removeShuffle(5);
         assertEquals(1, asked[0]);

@@ -7,6 +7,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
@@ -46,10 +47,18 @@ public final class DirectoryClient {
                 : new HmacSha256(engineSecret).of(ByteBuffer.wrap(PURPOSE), ByteBuffer.wrap(secret));
     }
 
-    /** Publishes and waits for the answer: no reader may look before the entry is there. */
-    public boolean publish(int shuffleId, MapOutputLocation location) throws IOException {
-        return await(ask(new Message.Publish(shuffleId, incarnation, location), Message.Ack.class))
-                .accepted();
+    /**
+     * Publishes. What this process sends to the driver later, by any way of the channel's, the driver sees later; so who learns from such
+     * a message that the map output exists finds the entry.
+     *
+     * @return ends when the directory has taken it, or with an {@link IOException}, but the entry may be there then too; on any thread,
+     *     within the time-out
+     */
+    public CompletableFuture<Void> publish(int shuffleId, MapOutputLocation location) {
+        return ask(new Message.Publish(shuffleId, incarnation, location), Message.Ack.class)
+                .thenCompose(answer -> answer.accepted()
+                        ? CompletableFuture.completedFuture(null)
+                        : CompletableFuture.failedFuture(new IOException("refused")));
     }
 
     public void withdraw(int shuffleId, long mapId) {
@@ -79,19 +88,22 @@ public final class DirectoryClient {
                     } catch (MalformedMessageException | ClassCastException e) {
                         return CompletableFuture.failedFuture(e);
                     }
-                });
+                })
+                .exceptionallyCompose(e -> CompletableFuture.failedFuture(readable(e)));
+    }
+
+    private static IOException readable(Throwable e) {
+        Throwable cause = e instanceof CompletionException ? e.getCause() : e;
+        return new IOException(
+                cause instanceof TimeoutException ? "the driver's directory did not answer in time" : cause.toString(),
+                cause);
     }
 
     private static <T> T await(CompletableFuture<T> answer) throws IOException {
         try {
             return answer.get();
         } catch (ExecutionException e) {
-            Throwable cause = e.getCause();
-            throw new IOException(
-                    cause instanceof TimeoutException
-                            ? "the driver's directory did not answer in time"
-                            : cause.toString(),
-                    cause);
+            throw new IOException(e.getCause().getMessage(), e.getCause());
         } catch (InterruptedException e) {
             Thread.currentThread().interrupt();
             throw new IOException("interrupted while waiting for the driver's directory", e);

@@ -17,7 +17,7 @@ public enum Counter {
     PUBLISHED_BYTES("bytes of map outputs published"),
     WITHDRAWN_SHUFFLES("shuffles whose map outputs were deregistered to make room for others"),
     REGISTRATION_NANOS("nanoseconds spent mapping and registering map outputs"),
-    PUBLISH_NANOS("nanoseconds map tasks took to publish their outputs, registration and the driver's answer included"),
+    PUBLISH_NANOS("nanoseconds map tasks took to publish their outputs, registration included"),
     CONNECTIONS("connections established as a reader"),
     QUARANTINES("times that an owner was put into quarantine"),
     REFUSED_CONNECTIONS("connection requests refused as an owner"),

@@ -5,11 +5,10 @@ import io.rdmashuffle.core.directory.MapOutputLocation;
 import io.rdmashuffle.core.directory.Placement;
 import io.rdmashuffle.core.metrics.Counter;
 import io.rdmashuffle.core.metrics.Counters;
-import io.rdmashuffle.core.metrics.FallbackReason;
-import java.io.IOException;
 import java.nio.file.Path;
+import java.util.concurrent.CompletableFuture;
 
-/** The write walk of a process, after the engine's commit: register, publish, await the directory's answer. Any thread. */
+/** The write walk of a process, after the engine's commit: register and publish. Any thread. */
 public final class MapOutputPublisher {
 
     private final MapOutputRegistry registry;
@@ -26,30 +25,28 @@ public final class MapOutputPublisher {
     }
 
     /**
-     * Returns when readers can find the map output. Waits for the driver, so on a task thread only.
+     * Registers the map output and announces it. Waits for nobody: what this process tells the driver afterwards arrives afterwards.
      *
      * @param partitionLengths bytes of each reduce partition; their sum is the file's length and above 0
-     * @throws NotPublishedException when it is to be read over TCP; nothing is left behind then
+     * @return ends when the directory has confirmed it, or with a {@link NotPublishedException} when it is to be read over TCP, and nothing
+     *     is left behind; on any thread
+     * @throws NotPublishedException the same, when it cannot be registered
      */
-    public void publish(int shuffleId, long mapId, Path dataFile, long[] partitionLengths)
+    public CompletableFuture<Void> publish(int shuffleId, long mapId, Path dataFile, long[] partitionLengths)
             throws NotPublishedException {
         long start = System.nanoTime();
         MapOutputLocation location = registry.register(shuffleId, mapId, dataFile, partitionLengths);
-        try {
-            if (!directory.publish(shuffleId, location)) {
-                throw new IOException("refused");
-            }
-        } catch (IOException e) {
-            // the entry may have arrived all the same
-            directory.withdraw(shuffleId, mapId);
-            registry.unregister(shuffleId, mapId);
-            throw new NotPublishedException(FallbackReason.PUBLISH_FAILED, e.getMessage(), e);
-        }
+        CompletableFuture<Void> answer = directory.publish(shuffleId, location);
         counters.add(Counter.PUBLISH_NANOS, System.nanoTime() - start);
         counters.add(Counter.PUBLISHED_OUTPUTS, 1);
         counters.add(Counter.PUBLISHED_BYTES, location.dataBytes());
         if (location.placement() == Placement.STAGED) {
             withdrawals.makeRoom(shuffleId, location.dataBytes());
         }
+        return answer.exceptionallyCompose(e -> {
+            directory.withdraw(shuffleId, mapId); // the entry may have arrived all the same
+            registry.unregister(shuffleId, mapId);
+            return CompletableFuture.failedFuture(NotPublishedException.of(e));
+        });
     }
 }
