@@ -9,6 +9,7 @@
 #   --sql-reads N                          so many jobs of Spark SQL, with adaptive execution and without (default 3; in the lab 0)
 #   --any-load                             measure although the machine is busy
 #   --ablations                            three more variants of ours: one block per request, no offsets kept, over TCP
+#   --baselines                            two more variants of sort shuffle, for whether its defaults are its best: NIO, four times the bytes in flight
 #   --conf KEY=VALUE                       a setting for all variants of ours; may come again (e.g. spark.shuffle.rdma.sendQueueDepth=16)
 #   --executor-options OPTIONS             more JVM options for all executors, such as a profiler's
 #   --json FILE                            the result for programs
@@ -25,7 +26,8 @@ set -- "${arguments[@]}"
 while [ $# -gt 0 ]; do
   case $1 in
     --any-load) any_load=yes; shift; continue;;
-    --ablations) variants=(ours one-block-per-request no-offsets-kept over-tcp); shift; continue;;
+    --ablations) variants+=(one-block-per-request no-offsets-kept over-tcp); shift; continue;;
+    --baselines) variants+=(sort-nio sort-more-in-flight); shift; continue;;
     --*) [ $# -gt 1 ] || { say "bench shuffle: $1 wants a value"; exit 2; };;&
     --maps) maps=$2;; --reduces) reduces=$2;; --block-bytes) block=$2;; --hot-factor) hot=$2;;
     --pairs) pairs=$2;; --reads) reads=$2;; --sql-reads) sql_reads=$2;;
@@ -61,11 +63,13 @@ application() {
     --sql-reads "$sql_reads" --json "$out/$name-$pair.json") >"$out/$name-$pair.log" 2>&1 || die "failed; log: $out/$name-$pair.log"
 }
 
-# run VARIANT PAIR: Spark's sort shuffle, or a variant of ours.
+# run VARIANT PAIR: a variant of Spark's sort shuffle, or of ours.
 run() {
   local settings=(spark.shuffle.manager=io.rdmashuffle.spark.RdmaShuffleManager spark.shuffle.rdma.mode="$mode" "${settings_of_ours[@]}")
   case $1 in
     sort) settings=();;
+    sort-nio) settings=(spark.shuffle.io.mode=NIO);;
+    sort-more-in-flight) settings=(spark.reducer.maxSizeInFlight=192m);;
     one-block-per-request) settings+=(spark.reducer.maxBlocksInFlightPerAddress=1);;
     no-offsets-kept) settings+=(spark.shuffle.rdma.offsetsCache.maxBytes=0);;
     over-tcp) settings+=(spark.shuffle.rdma.mode=auto spark.shuffle.rdma.listen.subnets=203.0.113.0/24);; # for documentation (RFC 5737): no address is in it
