@@ -37,8 +37,8 @@ run() {
   for setting in "${common[@]}" "$@"; do settings+=(--conf "$setting"); done
   say "pair $pair of $pairs: $name"
   (spark_submit --master 'local-cluster[2,1,2560]' --driver-memory 2g "${settings[@]}" --jars "$plugin_jar,$tpcds_jar" \
-    --class io.rdmashuffle.integration.QueryJob "$integration_jar" "$data" "$queries" "$out/$name-$pair" yes "$golden") \
-    2>"$out/$name-$pair.log" >&2 || die "failed; log: $out/$name-$pair.log"
+    --class io.rdmashuffle.integration.QueryJob "$integration_jar" "$data" "$queries" "$out/$name-$pair" yes "$golden") 2>&1 |
+    tee "$out/$name-$pair.log" | awk '/^\[[0-9]+\/[0-9]+\] / { print; fflush() }' >&2 || die "failed; log: $out/$name-$pair.log"
   rm -rf "$out/local" "$out/work"
 }
 
@@ -69,7 +69,7 @@ if [ -n "$heavy" ]; then
     spark.sql.adaptive.coalescePartitions.enabled=false
     spark.sql.shuffle.partitions=256 # 200 is the bypass-merge threshold: writing 200 files a map would hide the reading
   )
-  queries=${queries:-q17,q25,q29,q51,q67,q72,q78,q97}
+  queries=${queries:-q17,q25,q29,q51,q67,q78,q95,q97}
 else
   common+=(spark.sql.shuffle.partitions=8)
 fi

@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
 import scala.Tuple2;
@@ -79,14 +80,24 @@ public final class QueryJob {
     private RunSummary.Query run(TpcdsQuery query) throws IOException {
         String sql = golden ? query.sql() : query.withTotalOrder(spark);
         RunSummary.Traffic before = account.total();
+        double cpuBefore = cpuSeconds();
         long start = System.nanoTime();
         List<Row> rows = spark.sql(sql).collectAsList();
         double seconds = (System.nanoTime() - start) / 1e9;
+        double cpuSeconds = cpuSeconds() - cpuBefore;
         RunSummary.Traffic traffic = account.total().minus(before);
         ResultRows.write(ResultRows.file(out, query.name()), rows);
         GoldenResult.Match match =
                 golden ? query.golden().map(result -> result.compare(rows)).orElse(null) : null;
-        return new RunSummary.Query(query.name(), query.ordered(), rows.size(), seconds, traffic, match);
+        return new RunSummary.Query(query.name(), query.ordered(), rows.size(), seconds, cpuSeconds, traffic, match);
+    }
+
+    private static double cpuSeconds() {
+        ProcessHandle self = ProcessHandle.current();
+        return Stream.concat(Stream.of(self), self.descendants())
+                .flatMap(process -> process.info().totalCpuDuration().stream())
+                .mapToDouble(duration -> duration.toNanos() / 1e9)
+                .sum();
     }
 
     private Map<String, String> settings() {

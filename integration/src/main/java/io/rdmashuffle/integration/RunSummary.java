@@ -27,10 +27,18 @@ record RunSummary(
     /**
      * One query.
      *
+     * @param cpuSeconds of the driver and the processes it started, which on local-cluster are all executors
      * @param ordered whether the query asks for an order of its rows
      * @param golden how the rows compare with Spark's golden result; null when they were not compared
      */
-    record Query(String name, boolean ordered, int rows, double seconds, Traffic traffic, GoldenResult.Match golden) {}
+    record Query(
+            String name,
+            boolean ordered,
+            int rows,
+            double seconds,
+            double cpuSeconds,
+            Traffic traffic,
+            GoldenResult.Match golden) {}
 
     /**
      * Shuffle blocks read from another executor.

@@ -33,10 +33,7 @@ public final class TpcdsBenchReport {
         TpcdsBenchReport report = new TpcdsBenchReport(Path.of(args[0]), Integer.parseInt(args[1]));
         List<Map<String, Object>> rows = report.rows();
         boolean equal = rows.stream().allMatch(row -> Boolean.TRUE.equals(row.get("equal")));
-        double mean = Math.exp(rows.stream()
-                .mapToDouble(row -> Math.log((double) row.get("ratio")))
-                .average()
-                .orElseThrow());
+        double mean = geometricMean(rows, "ratio");
         Map<String, Object> result = new LinkedHashMap<>();
         for (String fact : List.of(args).subList(3, args.length)) {
             result.put(fact.substring(0, fact.indexOf('=')), fact.substring(fact.indexOf('=') + 1));
@@ -45,14 +42,29 @@ public final class TpcdsBenchReport {
         result.put("spark", report.ours.get(0).sparkVersion());
         result.put("results_equal", equal);
         result.put("geometric_mean_ratio", mean);
+        result.put("geometric_mean_cpu_ratio", geometricMean(rows, "cpu_ratio"));
+        for (String figure : List.of("sort_s", "ours_s", "sort_cpu_s", "ours_cpu_s")) {
+            result.put("sum_" + figure, sum(rows, figure));
+        }
         result.put("rows", rows);
         new ObjectMapper()
                 .writerWithDefaultPrettyPrinter()
                 .writeValue(Path.of(args[2]).toFile(), result);
         System.out.printf(
-                "bench tpcds: %d queries, results %s, ours takes %.3f of the sort shuffle's time (geometric mean)%n",
-                rows.size(), equal ? "equal" : "DIFFER", mean);
+                "bench tpcds: %d queries, results %s, ours takes %.3f of the sort shuffle's time and %.3f of its CPU (geometric means)%n",
+                rows.size(), equal ? "equal" : "DIFFER", mean, geometricMean(rows, "cpu_ratio"));
         System.exit(equal ? 0 : 1);
+    }
+
+    private static double geometricMean(List<Map<String, Object>> rows, String figure) {
+        return Math.exp(rows.stream()
+                .mapToDouble(row -> Math.log((double) row.get(figure)))
+                .average()
+                .orElseThrow());
+    }
+
+    private static double sum(List<Map<String, Object>> rows, String figure) {
+        return rows.stream().mapToDouble(row -> (double) row.get(figure)).sum();
     }
 
     private List<Map<String, Object>> rows() throws IOException {
@@ -82,9 +94,8 @@ public final class TpcdsBenchReport {
             row.put("equal", difference.isEmpty());
             difference.ifPresent(found -> row.put("difference", found.toString()));
         }
-        row.put("sort_s", median(sort, query));
-        row.put("ours_s", median(ours, query));
-        row.put("ratio", median(ours, query) / median(sort, query));
+        compare(row, query, "s", "ratio", RunSummary.Query::seconds);
+        compare(row, query, "cpu_s", "cpu_ratio", RunSummary.Query::cpuSeconds);
         row.put("sort_bytes", stock.traffic().tcpBytes());
         row.put("sort_blocks", stock.traffic().tcpBlocks());
         row.put("rdma_bytes", own.traffic().rdmaBytes());
@@ -118,9 +129,18 @@ public final class TpcdsBenchReport {
         return match != GoldenResult.Match.DIFFERENT;
     }
 
-    private static double median(List<RunSummary> runs, int query) {
-        ToDoubleFunction<RunSummary> seconds = run -> run.queries().get(query).seconds();
-        double[] sorted = runs.stream().mapToDouble(seconds).sorted().toArray();
+    private void compare(
+            Map<String, Object> row, int query, String name, String ratio, ToDoubleFunction<RunSummary.Query> figure) {
+        row.put("sort_" + name, median(sort, query, figure));
+        row.put("ours_" + name, median(ours, query, figure));
+        row.put(ratio, median(ours, query, figure) / median(sort, query, figure));
+    }
+
+    private static double median(List<RunSummary> runs, int query, ToDoubleFunction<RunSummary.Query> figure) {
+        double[] sorted = runs.stream()
+                .mapToDouble(run -> figure.applyAsDouble(run.queries().get(query)))
+                .sorted()
+                .toArray();
         int middle = sorted.length / 2;
         return sorted.length % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
     }
