@@ -59,6 +59,32 @@ class FaultSuite extends RealCluster with Eventually {
     assert(report().tcpBytes > 0)
   }
 
+  /** The driver's directory refuses what the next job's map tasks publish, not what they publish when they are run
+    * again.
+    */
+  private def refuseNextMapOutputs(shuffleId: Int, mapTasks: Int): Unit = {
+    val directory = RealCluster.directory()
+    directory.taskStarted(RealCluster.field(directory, "lastTask").asInstanceOf[Long] + mapTasks)
+    directory.removeShuffle(shuffleId)
+  }
+
+  clusterTest("map outputs that the driver does not confirm are read over TCP") { sc =>
+    assertSums(sc)
+    assertAllByRdma()
+    refuseNextMapOutputs(shuffleId = 1, mapTasks = 6)
+    assertSums(sc)
+    assertSums(sc) // its tasks report what the job before was told late
+    assert(report().fallbacks.keySet.asScala == Set("PUBLISH_FAILED", "NOT_PUBLISHED"), report())
+  }
+
+  clusterTest("map outputs that the driver does not confirm are made again when RDMA is required", required) { sc =>
+    assertSums(sc)
+    refuseNextMapOutputs(shuffleId = 1, mapTasks = 6)
+    val before = report().rdmaBytes
+    assertSums(sc)
+    assert(report().rdmaBytes > before && report().tcpBytes == 0, report())
+  }
+
   clusterTest("a device that dies costs only speed", retrySoon, faults("read when 5 device_fatal")) { sc =>
     assertSums(sc)
     assertFellBack("READ_FAILED", "CONNECTION_LOST", "CONNECT_FAILED")

@@ -167,18 +167,26 @@ final class ExecutorSide implements AutoCloseable {
                 confirmed = node.publisher().publish(shuffleId, mapId, dataFile, partitionLengths);
             }
             confirmed.exceptionally(e -> {
-                recordUnpublished(NotPublishedException.of(e));
+                recordUnconfirmed(shuffleId, NotPublishedException.of(e));
                 return null;
             });
         } catch (NotPublishedException e) {
             if (mode == Mode.REQUIRED) {
                 throw new IllegalStateException(new RdmaRequiredException(e.reason(), e.getMessage()));
             }
-            recordUnpublished(e);
+            record(e);
         }
     }
 
-    private void recordUnpublished(NotPublishedException e) {
+    private void recordUnconfirmed(int shuffleId, NotPublishedException e) {
+        if (mode == Mode.REQUIRED) {
+            LOG.warn("RDMA shuffle: a map output of shuffle {} is to be made again: {}", shuffleId, e.getMessage());
+        } else {
+            record(e);
+        }
+    }
+
+    private void record(NotPublishedException e) {
         fallbacks.record("map outputs of this executor", e.reason(), 1, e.getMessage());
     }
 
