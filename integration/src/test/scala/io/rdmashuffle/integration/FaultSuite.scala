@@ -62,7 +62,8 @@ class FaultSuite extends RealCluster with Eventually {
   /** The driver's directory refuses what the next job's map tasks publish, not what they publish when they are run
     * again.
     */
-  private def refuseNextMapOutputs(shuffleId: Int, mapTasks: Int): Unit = {
+  private def refuseNextMapOutputs(sc: SparkContext, shuffleId: Int, mapTasks: Int): Unit = {
+    SparkInternals.drainListeners(sc) // the directory hears of started tasks from one
     val directory = RealCluster.directory()
     directory.taskStarted(RealCluster.field(directory, "lastTask").asInstanceOf[Long] + mapTasks)
     directory.removeShuffle(shuffleId)
@@ -71,7 +72,7 @@ class FaultSuite extends RealCluster with Eventually {
   clusterTest("map outputs that the driver does not confirm are read over TCP") { sc =>
     assertSums(sc)
     assertAllByRdma()
-    refuseNextMapOutputs(shuffleId = 1, mapTasks = 6)
+    refuseNextMapOutputs(sc, shuffleId = 1, mapTasks = 6)
     assertSums(sc)
     assertSums(sc) // its tasks report what the job before was told late
     assert(report().fallbacks.keySet.asScala == Set("PUBLISH_FAILED", "NOT_PUBLISHED"), report())
@@ -79,7 +80,7 @@ class FaultSuite extends RealCluster with Eventually {
 
   clusterTest("map outputs that the driver does not confirm are made again when RDMA is required", required) { sc =>
     assertSums(sc)
-    refuseNextMapOutputs(shuffleId = 1, mapTasks = 6)
+    refuseNextMapOutputs(sc, shuffleId = 1, mapTasks = 6)
     val before = report().rdmaBytes
     assertSums(sc)
     assert(report().rdmaBytes > before && report().tcpBytes == 0, report())

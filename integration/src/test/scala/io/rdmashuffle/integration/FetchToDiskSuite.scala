@@ -40,7 +40,7 @@ class FetchToDiskSuite extends RealCluster {
       val readToDisk = countReadToDisk(sc)
       assert(rows(sc) == stock)
       assertAllByRdma()
-      org.apache.spark.rdmashuffle.SparkInternals.awaitListeners(sc)
+      org.apache.spark.rdmashuffle.SparkInternals.drainListeners(sc)
       assert(readToDisk.get > 0, "Spark must have seen files")
     }
   }

@@ -52,7 +52,7 @@ class MetricsSuite extends RealCluster {
     val read = new ShuffleReads
     sc.addSparkListener(read)
     assertSums(sc)
-    SparkInternals.awaitListeners(sc)
+    SparkInternals.drainListeners(sc)
     assertAllByRdma()
     assert(read.remoteBytes == report().rdmaBytes)
     assert(read.remoteBlocks == report().rdmaBlocks)

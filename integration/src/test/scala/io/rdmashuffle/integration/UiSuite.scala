@@ -29,7 +29,7 @@ class UiSuite extends RealCluster {
   ) { sc =>
     assertSums(sc)
     assertAllByRdma()
-    SparkInternals.awaitListeners(sc)
+    SparkInternals.drainListeners(sc)
     val bytes = report().rdmaBytes
     assertShows(sc.uiWebUrl.get, bytes)
     inBrowser(s"${sc.uiWebUrl.get}/rdma-shuffle/", "ui-live.png")

@@ -49,6 +49,4 @@ object SparkInternals {
       .flatMap(_.metricRegistry.getGauges().asScala)
       .collect { case (name, gauge) if gauge.getValue.isInstanceOf[Long] => name -> gauge.getValue.asInstanceOf[Long] }
       .toMap
-
-  def awaitListeners(sc: SparkContext): Unit = sc.listenerBus.waitUntilEmpty()
 }
