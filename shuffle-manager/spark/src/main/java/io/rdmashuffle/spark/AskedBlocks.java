@@ -25,6 +25,10 @@ final class AskedBlocks {
         return false;
     }
 
+    void clear() {
+        byExecutor.clear();
+    }
+
     private static boolean contains(BlockRequest earlier, BlockRequest one) {
         for (int i = 0; i < earlier.size(); i++) {
             if (earlier.mapIds()[i] == one.mapIds()[0]

@@ -4,9 +4,12 @@ import com.codahale.metrics.MetricSet;
 import io.rdmashuffle.core.config.Mode;
 import io.rdmashuffle.core.metrics.FallbackReason;
 import java.util.Map;
+import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
+import org.apache.spark.TaskContext;
 import org.apache.spark.network.buffer.ManagedBuffer;
 import org.apache.spark.network.shuffle.BlockFetchingListener;
 import org.apache.spark.network.shuffle.BlockPushingListener;
@@ -16,6 +19,7 @@ import org.apache.spark.network.shuffle.MergeFinalizerListener;
 import org.apache.spark.network.shuffle.MergedBlocksMetaListener;
 import org.apache.spark.network.shuffle.checksum.Cause;
 import org.apache.spark.network.util.TransportConf;
+import org.apache.spark.util.TaskCompletionListener;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -31,6 +35,9 @@ final class RdmaBlockStoreClient extends BlockStoreClient {
     private final ExecutorSide executor;
     private final TransportConf transport;
     private final AskedBlocks asked = new AskedBlocks();
+
+    /** Of tasks that have ended. */
+    private final Queue<RdmaBlockStoreClient> idleReaders = new ConcurrentLinkedQueue<>();
 
     /** For what may block, found on the event loop, which must not: Spark's client while it connects, and writes to disk. */
     private final ExecutorService blockingThreads;
@@ -56,9 +63,19 @@ final class RdmaBlockStoreClient extends BlockStoreClient {
         }));
     }
 
-    /** A client for one reduce task, on whose thread it is used; it is not closed. */
-    RdmaBlockStoreClient forReader() {
-        return new RdmaBlockStoreClient(spark, executor, transport, blockingThreads);
+    /**
+     * A client for one reader of a task, on whose thread it is used; it is not closed. Another reader gets it after the task, as
+     * making one costs a logger, which is dear beside a short task.
+     */
+    RdmaBlockStoreClient forReader(TaskContext task) {
+        RdmaBlockStoreClient idle = idleReaders.poll();
+        RdmaBlockStoreClient reader =
+                idle != null ? idle : new RdmaBlockStoreClient(spark, executor, transport, blockingThreads);
+        task.addTaskCompletionListener((TaskCompletionListener) ended -> {
+            reader.asked.clear();
+            idleReaders.add(reader);
+        });
+        return reader;
     }
 
     @Override

@@ -93,7 +93,7 @@ public final class RdmaShuffleManager extends SortShuffleManager {
                 blocks,
                 context,
                 metrics,
-                executorSide(context).client().forReader());
+                executorSide(context).client().forReader(context));
     }
 
     /** Called on the driver and on every executor. */

@@ -159,14 +159,16 @@ final class RdmaShuffleReader<K, V, C> implements ShuffleReader<K, C> {
     /** As BlockStoreShuffleReader decides: adjacent blocks are one stream only if the formats allow it (SPARK-9853, SPARK-34790). */
     private boolean fetchesInBatch() {
         package$ settings = package$.MODULE$;
-        boolean concatenable = !booleanSetting(settings.SHUFFLE_COMPRESS())
-                || CompressionCodec$.MODULE$.supportsConcatenationOfSerializedStreams(
-                        CompressionCodec$.MODULE$.createCodec(conf));
         return blocks.batch()
                 && dependency.serializer().supportsRelocationOfSerializedObjects()
-                && concatenable
                 && !booleanSetting(settings.SHUFFLE_USE_OLD_FETCH_PROTOCOL())
-                && !booleanSetting(settings.IO_ENCRYPTION_ENABLED());
+                && !booleanSetting(settings.IO_ENCRYPTION_ENABLED())
+                && (!booleanSetting(settings.SHUFFLE_COMPRESS()) || codecConcatenates());
+    }
+
+    private boolean codecConcatenates() {
+        return CompressionCodec$.MODULE$.supportsConcatenationOfSerializedStreams(
+                CompressionCodec$.MODULE$.createCodec(conf));
     }
 
     private long longSetting(ConfigEntry<Object> entry) {
