@@ -44,14 +44,6 @@ fi
 [[ $sql_reads =~ ^[0-9]+$ ]] || { say "bench shuffle: --sql-reads wants a number from 0 on, not '$sql_reads'"; exit 2; }
 want_numbers --maps "$maps" --reduces "$reduces" --block-bytes "$block" --hot-factor "$hot" --pairs "$pairs" --reads "$reads"
 
-# A busy machine measures its other work.
-quiet() {
-  [ -z "$any_load" ] && [ -r /proc/pressure/cpu ] || return 0
-  local pressure
-  pressure=$(sed -n 's/^some avg10=\([0-9]*\).*/\1/p' /proc/pressure/cpu)
-  [ "$pressure" -le 20 ] || die "the machine is busy (processes waited $pressure % of the last 10 s); wait, or give --any-load"
-}
-
 # application NAME PAIR SETTING…: one run in a fresh application.
 application() {
   local name=$1 pair=$2 setting settings=(--conf "spark.executor.extraJavaOptions=-Dio.netty.leakDetection.level=disabled $jvm")

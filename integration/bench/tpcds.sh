@@ -7,6 +7,8 @@
 #   --heavy                              broadcast joins off, 256 partitions, none coalesced, and eight queries that shuffle much
 #   --transport auto|tcp|softverbs       auto: what the machine has; softverbs is a test stand-in, not RDMA (default auto)
 #   --pairs N                            pairs of applications, in the order A B B A (default 2)
+#   --any-load                           measure although the machine is busy
+#   --executor-options OPTIONS           more JVM options for all executors, such as a profiler's
 #   --json FILE                          the result for programs
 #   --html FILE                          the same as a page with plots
 #
@@ -16,13 +18,14 @@ set -euo pipefail
 . "$root/bin/build.sh"
 . "$root/integration/bench/result.sh"
 read_result_options "$@"
-line=$* scale=1 queries='' heavy='' transport=auto pairs=2
+line=$* scale=1 queries='' heavy='' transport=auto pairs=2 any_load='' jvm=''
 set -- "${arguments[@]}"
 while [ $# -gt 0 ]; do
   case $1 in
     --heavy) heavy=yes; shift; continue;;
+    --any-load) any_load=yes; shift; continue;;
     --*) [ $# -gt 1 ] || { say "bench tpcds: $1 wants a value"; exit 2; };;&
-    --scale) scale=$2;; --queries) queries=$2;; --transport) transport=$2;; --pairs) pairs=$2;;
+    --scale) scale=$2;; --queries) queries=$2;; --transport) transport=$2;; --pairs) pairs=$2;; --executor-options) jvm=$2;;
     *) say "bench tpcds: unknown option '$1'; see bench tpcds --help"; exit 2;;
   esac
   shift 2
@@ -50,6 +53,7 @@ ours() { run ours "$1" spark.shuffle.manager=io.rdmashuffle.spark.RdmaShuffleMan
 build
 spark_home 4.2
 data=$root/integration/target/tpcds/seed100-sf$scale tpcds_jar=$(echo "$root"/integration/target/lib/tpcds-*.jar)
+quiet
 out=$root/integration/target/bench/tpcds
 rm -rf "$out"
 mkdir -p "$out"
@@ -57,6 +61,7 @@ export SPARK_LOCAL_DIRS=$out/local SPARK_WORKER_DIR=$out/work SPARK_LOCAL_IP=127
 common=(
   spark.ui.enabled=false
   spark.executor.memory=2g
+  spark.executor.extraJavaOptions="$jvm"
   spark.sql.warehouse.dir="$out/warehouse"
   spark.shuffle.readHostLocalDisk=false
   spark.scheduler.minRegisteredResourcesRatio=1.0

@@ -6,9 +6,13 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.ToDoubleFunction;
+import java.util.stream.Collectors;
+import java.util.stream.DoubleStream;
+import java.util.stream.IntStream;
 
 /**
  * Compares the runs of TPC-DS as a benchmark: {@code TpcdsBenchReport RUNS PAIRS JSON [NAME=VALUE…]}. RUNS has a directory sort-I and
@@ -43,6 +47,8 @@ public final class TpcdsBenchReport {
         result.put("results_equal", equal);
         result.put("geometric_mean_ratio", mean);
         result.put("geometric_mean_cpu_ratio", geometricMean(rows, "cpu_ratio"));
+        result.put("pair_ratios", report.pairRatios(RunSummary.Query::seconds));
+        result.put("pair_cpu_ratios", report.pairRatios(RunSummary.Query::cpuSeconds));
         for (String figure : List.of("sort_s", "ours_s", "sort_cpu_s", "ours_cpu_s")) {
             result.put("sum_" + figure, sum(rows, figure));
         }
@@ -51,16 +57,41 @@ public final class TpcdsBenchReport {
                 .writerWithDefaultPrettyPrinter()
                 .writeValue(Path.of(args[2]).toFile(), result);
         System.out.printf(
-                "bench tpcds: %d queries, results %s, ours takes %.3f of the sort shuffle's time and %.3f of its CPU (geometric means)%n",
-                rows.size(), equal ? "equal" : "DIFFER", mean, geometricMean(rows, "cpu_ratio"));
+                "bench tpcds: %d queries, results %s, ours takes %.3f of the sort shuffle's time and %.3f of its CPU (geometric means;"
+                        + " of each pair: time %s, CPU %s)%n",
+                rows.size(),
+                equal ? "equal" : "DIFFER",
+                mean,
+                geometricMean(rows, "cpu_ratio"),
+                text(report.pairRatios(RunSummary.Query::seconds)),
+                text(report.pairRatios(RunSummary.Query::cpuSeconds)));
         System.exit(equal ? 0 : 1);
     }
 
     private static double geometricMean(List<Map<String, Object>> rows, String figure) {
-        return Math.exp(rows.stream()
-                .mapToDouble(row -> Math.log((double) row.get(figure)))
-                .average()
-                .orElseThrow());
+        return geometricMean(rows.stream().mapToDouble(row -> (double) row.get(figure)));
+    }
+
+    private static double geometricMean(DoubleStream ratios) {
+        return Math.exp(ratios.map(Math::log).average().orElseThrow());
+    }
+
+    private static String text(List<Double> ratios) {
+        return ratios.stream()
+                .map(ratio -> String.format(Locale.ROOT, "%.2f", ratio))
+                .collect(Collectors.joining(" "));
+    }
+
+    /** Of each pair of applications, the geometric mean over the queries: how far they lie apart is what the machine's noise does. */
+    private List<Double> pairRatios(ToDoubleFunction<RunSummary.Query> figure) {
+        List<Double> ratios = new ArrayList<>();
+        for (int pair = 0; pair < sort.size(); pair++) {
+            List<RunSummary.Query> stock = sort.get(pair).queries();
+            List<RunSummary.Query> own = ours.get(pair).queries();
+            ratios.add(geometricMean(IntStream.range(0, stock.size())
+                    .mapToDouble(i -> figure.applyAsDouble(own.get(i)) / figure.applyAsDouble(stock.get(i)))));
+        }
+        return ratios;
     }
 
     private static double sum(List<Map<String, Object>> rows, String figure) {
