@@ -35,6 +35,8 @@ public final class Chart {
         }
     }
 
+    private static final int MOST_CHARACTERS = 100; // of labels beside each other
+
     private final CategoryChart chart;
     private final List<String> labels;
 
@@ -53,6 +55,9 @@ public final class Chart {
                 .setChartBackgroundColor(Color.WHITE)
                 .setPlotBorderVisible(false);
         chart.getStyler().setPlotGridVerticalLinesVisible(false);
+        if (labels.stream().mapToInt(String::length).sum() > MOST_CHARACTERS) {
+            chart.getStyler().setXAxisLabelRotation(45);
+        }
         // a dashed line is drawn as a path of hundreds of points
         chart.getStyler().setPlotGridLinesStroke(new BasicStroke(0.5f));
     }
@@ -101,6 +106,12 @@ public final class Chart {
         series.setLineColor(Color.BLACK).setLineStyle(new BasicStroke(1));
         series.setMarker(SeriesMarkers.NONE);
         chart.getStyler().setOverlapped(true);
+        return this;
+    }
+
+    /** The scale goes from 0 to this. */
+    Chart upTo(double greatest) {
+        chart.getStyler().setYAxisMin(0.0).setYAxisMax(greatest);
         return this;
     }
 

@@ -11,6 +11,8 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** A page in one file, without scripts: what was found, plots and tables, what was run where. Not thread-safe. */
 public final class Page {
@@ -45,8 +47,10 @@ public final class Page {
         return this;
     }
 
-    public Page plot(String heading, String text, Chart chart) {
-        sections.add(new Section(heading, text, chart.svg(), List.of(), List.of()));
+    /** @param charts one below the other */
+    public Page plot(String heading, String text, Chart... charts) {
+        String plot = Stream.of(charts).map(Chart::svg).collect(Collectors.joining("\n"));
+        sections.add(new Section(heading, text, plot, List.of(), List.of()));
         return this;
     }
 

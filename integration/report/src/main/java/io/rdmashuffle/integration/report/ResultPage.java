@@ -11,6 +11,7 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
@@ -36,6 +37,7 @@ public final class ResultPage {
 
     private static final double GIB = 1 << 30;
     private static final int MANY = 9;
+    private static final int MOST_BARS = 24;
     private static final String RATIO_TEXT = "Below 1 ours took less. What is close to 1 differs by chance.";
 
     private static final List<Plot> PLOTS = List.of(
@@ -133,7 +135,7 @@ public final class ResultPage {
                     .filter(row -> plot.series.stream().allMatch(series -> isNumber(row.get(series.column))))
                     .toList();
             if (!drawn.isEmpty()) {
-                page.plot(plot.heading, plot.text, chart(plot, drawn));
+                page.plot(plot.heading, plot.text, charts(plot, drawn));
             }
         }
         rows.stream()
@@ -161,6 +163,23 @@ public final class ResultPage {
                                         "first block there",
                                         "last block there"))
                         .stair("step", Role.OURS, ends));
+    }
+
+    /** Bars too many for the width of a page stand in several charts of one scale. */
+    private static Chart[] charts(Plot plot, List<Map<String, JsonNode>> drawn) {
+        if (plot.line || drawn.size() <= MOST_BARS) {
+            return new Chart[] {chart(plot, drawn)};
+        }
+        double greatest = plot.series.stream()
+                .filter(series -> series.role != null)
+                .flatMap(series -> drawn.stream().map(row -> row.get(series.column)))
+                .mapToDouble(JsonNode::asDouble)
+                .max()
+                .orElseThrow();
+        return IntStream.iterate(0, from -> from < drawn.size(), from -> from + MOST_BARS)
+                .mapToObj(from -> chart(plot, drawn.subList(from, Math.min(drawn.size(), from + MOST_BARS)))
+                        .upTo(greatest))
+                .toArray(Chart[]::new);
     }
 
     private static Chart chart(Plot plot, List<Map<String, JsonNode>> drawn) {

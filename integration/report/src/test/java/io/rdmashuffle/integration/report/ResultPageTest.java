@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -54,6 +56,16 @@ class ResultPageTest {
         assertEquals(1, page.split("<td>6.1</td>", -1).length - 1, "one machine");
         assertTrue(page.contains("Not a measurement of RDMA hardware"));
         assertTrue(page.contains("4.19"), "CPU seconds per GiB: 2 s for 250,000 blocks of 2 KiB");
+    }
+
+    @Test
+    void bars_of_many_queries_stand_in_several_plots() throws Exception {
+        String rows = IntStream.range(0, 50)
+                .mapToObj(query -> "{\"name\": \"q%d\", \"cpu_ratio\": 0.9}".formatted(query))
+                .collect(Collectors.joining(", "));
+        String page = page("{\"rows\": [" + rows + "]}");
+        assertEquals(3, plots(page));
+        assertEquals(1, page.split("<h2>CPU of all processes", -1).length - 1, "under one heading");
     }
 
     @Test
