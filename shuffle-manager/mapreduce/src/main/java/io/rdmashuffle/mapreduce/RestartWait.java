@@ -4,6 +4,8 @@ import java.io.IOException;
 import java.net.ConnectException;
 import java.net.InetSocketAddress;
 import java.net.Socket;
+import java.net.SocketException;
+import java.net.SocketTimeoutException;
 import java.net.URL;
 import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.conf.Configuration;
@@ -17,6 +19,7 @@ import org.apache.hadoop.yarn.conf.YarnConfiguration;
 final class RestartWait {
 
     private static final int CONNECT_MILLIS = 1000;
+    private static final int ENDING_MILLIS = 500; // a process gives its memory back before its sockets
     private static final long DEFAULT_TIMEOUT_MILLIS = 30_000; // as of mapred-default.xml
     private static final long DEFAULT_INTERVAL_MILLIS = 1000;
 
@@ -40,7 +43,7 @@ final class RestartWait {
         InetSocketAddress address = new InetSocketAddress(shuffleUrl.getHost(), shuffleUrl.getPort());
         long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
         try {
-            while (refuses(address) && deadline - System.nanoTime() > 0) {
+            while (deadline - System.nanoTime() > 0 && isDown(address)) {
                 progress.run();
                 Thread.sleep(intervalMillis);
             }
@@ -51,15 +54,27 @@ final class RestartWait {
         }
     }
 
-    /** Nobody listens there. Whatever else is wrong is left to the stock fetcher. */
-    private static boolean refuses(InetSocketAddress address) {
+    /** Nobody listens there, or nobody will in a moment. Whatever else is wrong is left to the stock fetcher. */
+    private static boolean isDown(InetSocketAddress address) {
         try (Socket socket = new Socket()) {
             socket.connect(address, CONNECT_MILLIS);
-            return false;
+            return ends(socket);
         } catch (ConnectException e) {
             return true;
         } catch (IOException e) {
             return false;
+        }
+    }
+
+    /** A process that is ending has its connections taken until its sockets are closed, and these with them. */
+    private static boolean ends(Socket socket) throws SocketException {
+        socket.setSoTimeout(ENDING_MILLIS);
+        try {
+            return socket.getInputStream().read() < 0;
+        } catch (SocketTimeoutException e) {
+            return false;
+        } catch (IOException e) {
+            return true; // reset
         }
     }
 }

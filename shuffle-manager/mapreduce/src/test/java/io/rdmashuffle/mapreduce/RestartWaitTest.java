@@ -8,7 +8,9 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.net.Socket;
 import java.net.URL;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.hadoop.conf.Configuration;
@@ -55,6 +57,22 @@ class RestartWaitTest {
             }
         }));
         assertEquals(3, waits.get());
+    }
+
+    @Test
+    void a_node_manager_that_is_ending_is_waited_for_too() throws Exception {
+        socket = listen(url.getPort());
+        CompletableFuture<Socket> second = CompletableFuture.supplyAsync(() -> {
+            try {
+                socket.accept().close();
+                return socket.accept();
+            } catch (IOException e) {
+                throw new UncheckedIOException(e);
+            }
+        });
+        assertFalse(new RestartWait(conf).await(url, waits::incrementAndGet));
+        assertEquals(1, waits.get());
+        second.get().close();
     }
 
     @Test
