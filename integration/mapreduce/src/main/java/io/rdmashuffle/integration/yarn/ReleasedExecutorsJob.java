@@ -19,7 +19,6 @@ import org.apache.spark.SparkConf;
 import org.apache.spark.api.java.JavaPairRDD;
 import org.apache.spark.api.java.JavaSparkContext;
 import org.apache.spark.scheduler.SparkListener;
-import org.apache.spark.scheduler.SparkListenerExecutorAdded;
 import org.apache.spark.scheduler.SparkListenerTaskEnd;
 import scala.Tuple2;
 
@@ -33,6 +32,7 @@ public final class ReleasedExecutorsJob {
     private static final int VALUES = 200_000;
     private static final int MAPS = 6;
     private static final int REDUCES = 5;
+    private static final long EVENTS_WAIT_MILLIS = 60_000;
     private static final Duration RELEASE_LIMIT = Duration.ofSeconds(60);
 
     private ReleasedExecutorsJob() {}
@@ -50,11 +50,14 @@ public final class ReleasedExecutorsJob {
                     .mapValues(ReleasedExecutorsJob::sum);
             sums.count(); // writes the map outputs, which later jobs use again
             awaitRelease(context);
-            Set<String> writers = new TreeSet<>(watch.added);
+            context.sc().listenerBus().waitUntilEmpty(EVENTS_WAIT_MILLIS);
+            Set<String> writers = new TreeSet<>(watch.writers);
             int mapTasks = watch.mapTasks.get();
+            watch.readers.clear(); // those of the first job
             boolean ours = conf.get("spark.shuffle.manager", "sort").contains("Rdma");
             ApplicationReport before = ours ? RdmaShuffle.report() : null;
             seen.setProperty("sums", new TreeMap<>(sums.collectAsMap()).toString());
+            context.sc().listenerBus().waitUntilEmpty(EVENTS_WAIT_MILLIS);
             seen.setProperty("writers", writers.toString());
             seen.setProperty("mapTasksAgain", String.valueOf(watch.mapTasks.get() - mapTasks));
             if (ours) {
@@ -63,7 +66,7 @@ public final class ReleasedExecutorsJob {
                 seen.setProperty("tcpBytes", String.valueOf(after.tcpBytes() - before.tcpBytes()));
                 seen.setProperty("fallbacks", after.fallbacks().toString());
             }
-            Set<String> readers = new TreeSet<>(watch.added);
+            Set<String> readers = new TreeSet<>(watch.readers);
             readers.removeAll(writers);
             seen.setProperty("readers", readers.toString());
         }
@@ -92,17 +95,15 @@ public final class ReleasedExecutorsJob {
 
     private static final class Watch extends SparkListener {
 
-        private final Set<String> added = new ConcurrentSkipListSet<>();
+        private final Set<String> writers = new ConcurrentSkipListSet<>();
+        private final Set<String> readers = new ConcurrentSkipListSet<>();
         private final AtomicInteger mapTasks = new AtomicInteger();
 
         @Override
-        public void onExecutorAdded(SparkListenerExecutorAdded event) {
-            added.add(event.executorId());
-        }
-
-        @Override
         public void onTaskEnd(SparkListenerTaskEnd event) {
-            if (event.taskType().equals("ShuffleMapTask")) {
+            boolean writes = event.taskType().equals("ShuffleMapTask");
+            (writes ? writers : readers).add(event.taskInfo().executorId());
+            if (writes) {
                 mapTasks.incrementAndGet();
             }
         }
