@@ -122,7 +122,7 @@ final class RdmaFetcher<K, V> extends Fetcher<K, V> {
             }
             side.failed(name);
             fallBack(name, e.reason(), left.size(), e.getMessage());
-            return restart.await(new URL(host.getBaseUrl()), reporter::progress);
+            return restart.await(e.reason(), new URL(host.getBaseUrl()), reporter::progress);
         } catch (InterruptedIOException e) {
             return true; // likewise
         }

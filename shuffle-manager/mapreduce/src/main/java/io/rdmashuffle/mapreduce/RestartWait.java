@@ -1,5 +1,6 @@
 package io.rdmashuffle.mapreduce;
 
+import io.rdmashuffle.core.metrics.FallbackReason;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.InetSocketAddress;
@@ -7,6 +8,8 @@ import java.net.Socket;
 import java.net.SocketException;
 import java.net.SocketTimeoutException;
 import java.net.URL;
+import java.util.EnumSet;
+import java.util.Set;
 import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.mapreduce.MRJobConfig;
@@ -23,6 +26,16 @@ final class RestartWait {
     private static final long DEFAULT_TIMEOUT_MILLIS = 30_000; // as of mapred-default.xml
     private static final long DEFAULT_INTERVAL_MILLIS = 1000;
 
+    /** With all others the NodeManager is known to be there, or has nothing to do with it. */
+    private static final Set<FallbackReason> MAY_BE_GONE = EnumSet.of(
+            FallbackReason.DIRECTORY_UNREACHABLE,
+            FallbackReason.CONNECT_FAILED,
+            FallbackReason.CONNECT_REJECTED, // nobody listens
+            FallbackReason.QUARANTINED,
+            FallbackReason.CONNECTION_LOST,
+            FallbackReason.READ_FAILED,
+            FallbackReason.READ_TIMEOUT);
+
     private final long timeoutMillis;
     private final long intervalMillis;
 
@@ -36,10 +49,14 @@ final class RestartWait {
     }
 
     /**
+     * @param whyNot why the map outputs were not read over RDMA
      * @param progress told while waiting
      * @return whether the thread was interrupted; else HTTP is worth a try, or must be the judge
      */
-    boolean await(URL shuffleUrl, Runnable progress) {
+    boolean await(FallbackReason whyNot, URL shuffleUrl, Runnable progress) {
+        if (!MAY_BE_GONE.contains(whyNot)) {
+            return false;
+        }
         InetSocketAddress address = new InetSocketAddress(shuffleUrl.getHost(), shuffleUrl.getPort());
         long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(timeoutMillis);
         try {

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import io.rdmashuffle.core.metrics.FallbackReason;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
@@ -47,7 +48,7 @@ class RestartWaitTest {
 
     @Test
     void it_ends_when_the_node_manager_listens_again() {
-        assertFalse(new RestartWait(conf).await(url, () -> {
+        assertFalse(new RestartWait(conf).await(FallbackReason.CONNECTION_LOST, url, () -> {
             if (waits.incrementAndGet() == 3) {
                 try {
                     socket = listen(url.getPort());
@@ -70,7 +71,7 @@ class RestartWaitTest {
                 throw new UncheckedIOException(e);
             }
         });
-        assertFalse(new RestartWait(conf).await(url, waits::incrementAndGet));
+        assertFalse(new RestartWait(conf).await(FallbackReason.CONNECTION_LOST, url, waits::incrementAndGet));
         assertEquals(1, waits.get());
         second.get().close();
     }
@@ -78,20 +79,26 @@ class RestartWaitTest {
     @Test
     void it_ends_when_the_time_is_over() {
         conf.set("mapreduce.reduce.shuffle.fetch.retry.timeout-ms", "50");
-        assertFalse(new RestartWait(conf).await(url, waits::incrementAndGet));
+        assertFalse(new RestartWait(conf).await(FallbackReason.CONNECTION_LOST, url, waits::incrementAndGet));
         assertTrue(waits.get() > 0);
     }
 
     @Test
     void there_is_none_where_node_managers_do_not_recover() {
         conf.set("yarn.nodemanager.recovery.enabled", "false");
-        assertFalse(new RestartWait(conf).await(url, waits::incrementAndGet));
+        assertFalse(new RestartWait(conf).await(FallbackReason.CONNECTION_LOST, url, waits::incrementAndGet));
+        assertEquals(0, waits.get());
+    }
+
+    @Test
+    void a_node_manager_that_has_just_answered_is_not_waited_for() {
+        assertFalse(new RestartWait(conf).await(FallbackReason.CORRUPT, url, waits::incrementAndGet));
         assertEquals(0, waits.get());
     }
 
     @Test
     void an_interrupt_ends_it_and_is_told() {
-        assertTrue(new RestartWait(conf).await(url, Thread.currentThread()::interrupt));
+        assertTrue(new RestartWait(conf).await(FallbackReason.CONNECTION_LOST, url, Thread.currentThread()::interrupt));
         assertTrue(Thread.interrupted());
     }
 }
