@@ -111,7 +111,8 @@ public final class RdmaNode implements AutoCloseable {
         try {
             MessageCodec.decode(MessageCodec.encode(new Message.Ack(true)));
             new HmacSha256(new byte[1]).of();
-            LOG.debug("RDMA available: {}", Rdma.isAvailable());
+            boolean verbs = Rdma.isAvailable(); // loads the library
+            LOG.debug("warm-up ended, verbs {}", verbs ? "there" : "not there");
         } catch (MalformedMessageException | RuntimeException | LinkageError e) {
             LOG.debug("warm-up", e);
         }
