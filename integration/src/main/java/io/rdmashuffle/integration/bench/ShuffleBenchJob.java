@@ -84,7 +84,8 @@ public final class ShuffleBenchJob {
         long residentBytes =
                 Math.max(Machine.peakResidentBytes(pids.get("0")), Machine.peakResidentBytes(pids.get("1")));
         ShuffleRun.Moved moved = moved();
-        SqlShuffle.Seconds sql = new SqlShuffle(spark, maps, reduces, blockBytes).measure(sqlReads);
+        SqlShuffle.Jobs sql = SqlShuffle.of(spark, maps, reduces, blockBytes, tasks, () -> allCpuSeconds(pids))
+                .measure(sqlReads);
         return new ShuffleRun(firstJobS, mapTasksS, readings, idleS, residentBytes, moved, sql);
     }
 
@@ -109,6 +110,11 @@ public final class ShuffleBenchJob {
     /** What softverbs, where it stands in for a device, takes of the reader: a device would take nothing. */
     private static double standInCpuSeconds(Map<String, Long> pids) {
         return Machine.cpuSeconds(pids.get("1"), "softverbs");
+    }
+
+    private static double allCpuSeconds(Map<String, Long> pids) {
+        return executorsCpuSeconds(pids)
+                + Machine.cpuSeconds(ProcessHandle.current().pid());
     }
 
     private static double executorsCpuSeconds(Map<String, Long> pids) {

@@ -10,6 +10,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.Stream;
 
@@ -80,10 +81,10 @@ public final class ShuffleBenchReport {
         row.put("fetch_wait_s_sort", medianOfReads(sort, Reading::fetchWaitS));
         row.put("fetch_wait_s_ours", medianOfReads(ours, Reading::fetchWaitS));
         if (!sort.get(0).sql().adaptive().isEmpty()) {
-            whole(row, "sql_adaptive", run -> medianOf(run.sql().adaptive()));
-            whole(row, "sql_plain", run -> medianOf(run.sql().plain()));
+            sql(row, "sql_adaptive", run -> run.sql().adaptive());
+            sql(row, "sql_plain", run -> run.sql().plain());
         }
-        whole(row, "first_job", ShuffleRun::firstJobS);
+        whole(row, "first_job_s", "first_job_ratio", ShuffleRun::firstJobS);
         both(row, "map_task_s", ShuffleRun::mapTaskS);
         both(row, "first_map_task_s", ShuffleRun::firstMapTaskS);
         both(row, "warm_map_task_s", ShuffleRun::warmMapTaskS);
@@ -123,14 +124,20 @@ public final class ShuffleBenchReport {
                 row.get("pairs"));
     }
 
-    /** Times of whole jobs, and the median of the ratios of the pairs with the least and the greatest. */
-    private void whole(Map<String, Object> row, String name, ToDoubleFunction<ShuffleRun> seconds) {
-        both(row, name + "_s", seconds);
+    private void sql(Map<String, Object> row, String name, Function<ShuffleRun, List<SqlShuffle.Job>> jobs) {
+        whole(row, name + "_s", name + "_ratio", run -> median(jobs.apply(run), SqlShuffle.Job::wallS));
+        whole(row, name + "_cpu_s", name + "_cpu_ratio", run -> median(jobs.apply(run), SqlShuffle.Job::cpuS));
+        both(row, name + "_map_task_s", run -> median(jobs.apply(run), SqlShuffle.Job::mapTaskS));
+    }
+
+    /** Seconds of whole jobs, and the median of the ratios of the pairs with the least and the greatest. */
+    private void whole(Map<String, Object> row, String name, String ratio, ToDoubleFunction<ShuffleRun> seconds) {
+        both(row, name, seconds);
         List<Double> ratios = new ArrayList<>();
         for (int pair = 0; pair < sort.size(); pair++) {
             ratios.add(seconds.applyAsDouble(ours.get(pair)) / seconds.applyAsDouble(sort.get(pair)));
         }
-        putRatios(row, name + "_ratio", ratios);
+        putRatios(row, ratio, ratios);
     }
 
     private void both(Map<String, Object> row, String name, ToDoubleFunction<ShuffleRun> figure) {
@@ -154,28 +161,19 @@ public final class ShuffleBenchReport {
     }
 
     private static void putRatios(Map<String, Object> row, String name, List<Double> ratios) {
-        row.put(name, medianOf(ratios));
+        row.put(name, ShuffleRun.median(ratios));
         row.put(name + "_min", ratios.stream().min(Double::compare).orElse(Double.NaN));
         row.put(name + "_max", ratios.stream().max(Double::compare).orElse(Double.NaN));
     }
 
     private static double medianOfReads(List<ShuffleRun> runs, ToDoubleFunction<Reading> figure) {
-        return medianOf(runs.stream()
+        return ShuffleRun.median(runs.stream()
                 .flatMap(run -> run.reads().stream())
                 .map(figure::applyAsDouble)
                 .toList());
     }
 
-    private static double median(List<ShuffleRun> runs, ToDoubleFunction<ShuffleRun> figure) {
-        return medianOf(runs.stream().map(figure::applyAsDouble).toList());
-    }
-
-    private static double medianOf(List<Double> values) {
-        if (values.isEmpty()) {
-            return Double.NaN;
-        }
-        List<Double> sorted = values.stream().sorted().toList();
-        int middle = sorted.size() / 2;
-        return sorted.size() % 2 == 1 ? sorted.get(middle) : (sorted.get(middle - 1) + sorted.get(middle)) / 2;
+    private static <T> double median(List<T> runs, ToDoubleFunction<T> figure) {
+        return ShuffleRun.median(runs.stream().map(figure::applyAsDouble).toList());
     }
 }

@@ -12,7 +12,7 @@ import java.util.Map;
  * @param reads the measured readings
  * @param idleCpuS CPU seconds of both executors in each second without work
  * @param peakResidentBytes of the larger executor
- * @param sql of jobs of Spark SQL that shuffle as many bytes
+ * @param sql jobs of Spark SQL that shuffle about as many bytes
  */
 record ShuffleRun(
         double firstJobS,
@@ -21,7 +21,7 @@ record ShuffleRun(
         double idleCpuS,
         long peakResidentBytes,
         Moved moved,
-        SqlShuffle.Seconds sql) {
+        SqlShuffle.Jobs sql) {
 
     double mapTaskS() {
         return mapTasksS.stream().mapToDouble(Double::doubleValue).sum();
@@ -34,10 +34,17 @@ record ShuffleRun(
 
     /** Of the later half, when the JVM has warmed up. */
     double warmMapTaskS() {
-        List<Double> warm = mapTasksS.subList(mapTasksS.size() / 2, mapTasksS.size()).stream()
-                .sorted()
-                .toList();
-        return warm.get(warm.size() / 2);
+        return median(mapTasksS.subList(mapTasksS.size() / 2, mapTasksS.size()));
+    }
+
+    /** Not a number when there are none. */
+    static double median(List<Double> values) {
+        if (values.isEmpty()) {
+            return Double.NaN;
+        }
+        List<Double> sorted = values.stream().sorted().toList();
+        int middle = sorted.size() / 2;
+        return sorted.size() % 2 == 1 ? sorted.get(middle) : (sorted.get(middle - 1) + sorted.get(middle)) / 2;
     }
 
     /**

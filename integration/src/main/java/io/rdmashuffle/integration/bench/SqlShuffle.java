@@ -7,46 +7,78 @@ import static org.apache.spark.sql.functions.sum;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.DoubleSupplier;
 import org.apache.spark.sql.SparkSession;
 
 /**
- * The same number of bytes shuffled by Spark SQL. With adaptive execution, its default, it fetches adjacent partitions of a map output as one
- * block, so that what a shuffle of small blocks gains is not what a query gains.
+ * About as many bytes shuffled by Spark SQL, in short rows as tables have them. With adaptive execution, its default, it fetches adjacent
+ * partitions of a map output as one block, so that what a shuffle of small blocks gains is not what a query gains.
+ *
+ * @param rows of all partitions
+ * @param cpuSeconds what all processes of the application have used
  */
-record SqlShuffle(SparkSession spark, int maps, int reduces, int rowBytes) {
+record SqlShuffle(
+        SparkSession spark,
+        int maps,
+        int reduces,
+        long rows,
+        int rowBytes,
+        TaskTimes tasks,
+        DoubleSupplier cpuSeconds) {
 
-    /** Of each job. */
-    record Seconds(List<Double> adaptive, List<Double> plain) {}
+    private static final int MAX_ROW_BYTES = 100; // as TeraSort's
 
     /**
-     * Seconds of whole jobs, map stage and reading, with adaptive execution and without, in turn, after one of each that does not count.
+     * One job, map stage and reading.
+     *
+     * @param mapTaskS median of its map tasks
+     */
+    record Job(double wallS, double cpuS, double mapTaskS) {}
+
+    /** Each of them, with adaptive execution and without. */
+    record Jobs(List<Job> adaptive, List<Job> plain) {}
+
+    static SqlShuffle of(
+            SparkSession spark, int maps, int reduces, int blockBytes, TaskTimes tasks, DoubleSupplier cpuSeconds) {
+        int rowBytes = Math.min(blockBytes, MAX_ROW_BYTES);
+        long rows = (long) maps * reduces * (blockBytes / rowBytes);
+        return new SqlShuffle(spark, maps, reduces, rows, rowBytes, tasks, cpuSeconds);
+    }
+
+    /**
+     * With adaptive execution and without, in turn, after one of each that does not count.
      *
      * @param times of each; 0 for none at all
      */
-    Seconds measure(int times) {
-        List<Double> adaptive = new ArrayList<>();
-        List<Double> plain = new ArrayList<>();
+    Jobs measure(int times) {
+        List<Job> adaptive = new ArrayList<>();
+        List<Job> plain = new ArrayList<>();
         for (int i = 0; times > 0 && i <= times; i++) {
-            adaptive.add(seconds(true));
-            plain.add(seconds(false));
+            adaptive.add(job(true));
+            plain.add(job(false));
         }
-        return new Seconds(withoutFirst(adaptive), withoutFirst(plain));
+        return new Jobs(withoutFirst(adaptive), withoutFirst(plain));
     }
 
-    private static List<Double> withoutFirst(List<Double> seconds) {
-        return seconds.stream().skip(1).toList();
+    private static List<Job> withoutFirst(List<Job> jobs) {
+        return jobs.stream().skip(1).toList();
     }
 
-    private double seconds(boolean adaptive) {
+    private Job job(boolean adaptive) {
         spark.conf().set("spark.sql.adaptive.enabled", adaptive);
         spark.conf().set("spark.sql.shuffle.partitions", reduces);
+        tasks.takeFrom(spark.sparkContext());
+        double cpuS = cpuSeconds.getAsDouble();
         long start = System.nanoTime();
         run();
-        return (System.nanoTime() - start) / 1e9;
+        double wallS = (System.nanoTime() - start) / 1e9;
+        cpuS = cpuSeconds.getAsDouble() - cpuS;
+        List<Double> mapTasksS = tasks.takeFrom(spark.sparkContext()).mapTasksS();
+        // the last ones are of the aggregation's own shuffle
+        return new Job(wallS, cpuS, ShuffleRun.median(mapTasksS.subList(0, maps)));
     }
 
     private void run() {
-        long rows = (long) maps * reduces;
         long bytes = spark.range(0, rows, 1, maps)
                 .select(
                         col("id"),
