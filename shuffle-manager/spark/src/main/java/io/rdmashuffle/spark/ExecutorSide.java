@@ -10,7 +10,6 @@ import io.rdmashuffle.core.directory.Message;
 import io.rdmashuffle.core.metrics.Counters;
 import io.rdmashuffle.core.metrics.FallbackLog;
 import io.rdmashuffle.core.metrics.FallbackReason;
-import io.rdmashuffle.core.metrics.Snapshot;
 import io.rdmashuffle.core.publish.NotPublishedException;
 import io.rdmashuffle.core.publish.ProbedDirectory;
 import io.rdmashuffle.verbs.Version;
@@ -21,7 +20,6 @@ import java.security.SecureRandom;
 import java.util.Arrays;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.TimeUnit;
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.network.client.TransportClient;
@@ -37,25 +35,21 @@ import org.slf4j.LoggerFactory;
 final class ExecutorSide implements AutoCloseable {
 
     private static final Logger LOG = LoggerFactory.getLogger(ExecutorSide.class);
-    private static final long REPORT_NANOS = TimeUnit.SECONDS.toNanos(1);
 
     private final Mode mode;
     private final Counters counters;
     private final FallbackLog fallbacks;
-    private final DirectoryClient directory; // null when the driver cannot be reached
     private final RdmaNode node; // null when this executor has no RDMA
     private final ServedPublisher served; // null without an external shuffle service
     private final FallbackReason whyNot;
     private final String cause;
     private final RdmaBlockStoreClient client;
-    private Snapshot reported = Snapshot.zero();
-    private long reportedAtNanos = System.nanoTime() - REPORT_NANOS;
-    private int tasks;
+    private final FigureReports reports;
 
     private ExecutorSide(
             Mode mode,
             Counters counters,
-            DirectoryClient directory,
+            DirectoryClient directory, // null when the driver cannot be reached
             RdmaNode node,
             ServedPublisher served,
             FallbackReason whyNot,
@@ -64,13 +58,14 @@ final class ExecutorSide implements AutoCloseable {
         this.mode = mode;
         this.counters = counters;
         this.fallbacks = new FallbackLog(counters);
-        this.directory = directory;
         this.node = node;
         this.served = served;
         this.whyNot = whyNot;
         this.cause = cause;
         this.client = new RdmaBlockStoreClient(
                 env.blockManager().blockStoreClient(), this, SparkSettings.transport(env.conf()));
+        this.reports = new FigureReports(
+                counters::snapshot, directory == null ? figures -> {} : directory::report, System::nanoTime);
         env.metricsSystem().registerSource(new FiguresSource(counters::snapshot));
     }
 
@@ -199,26 +194,8 @@ final class ExecutorSide implements AutoCloseable {
         }
     }
 
-    /** A task begins to shuffle; {@link #taskEnded} follows. */
-    synchronized void taskStarted() {
-        tasks++;
-    }
-
-    /**
-     * Sends the counters to the driver if they moved since; while other tasks run now and then, or the driver of a large cluster would do
-     * little else. Called before Spark tells the driver that the task ended.
-     */
-    synchronized void taskEnded() {
-        tasks--;
-        if (tasks > 0 && System.nanoTime() - reportedAtNanos < REPORT_NANOS) {
-            return;
-        }
-        Snapshot now = counters.snapshot();
-        if (directory != null && !now.equals(reported)) {
-            reported = now;
-            reportedAtNanos = System.nanoTime();
-            directory.report(now);
-        }
+    FigureReports reports() {
+        return reports;
     }
 
     @Override

@@ -169,8 +169,9 @@ public final class RdmaShuffleManager extends SortShuffleManager {
     /** The same for a task, which reports when it ends. */
     private ExecutorSide executorSide(TaskContext context) {
         ExecutorSide side = executorSide();
-        side.taskStarted();
-        context.addTaskCompletionListener((TaskCompletionListener) ended -> side.taskEnded());
+        side.reports().taskStarted();
+        context.addTaskCompletionListener(
+                (TaskCompletionListener) ended -> side.reports().taskEnded());
         return side;
     }
 }
