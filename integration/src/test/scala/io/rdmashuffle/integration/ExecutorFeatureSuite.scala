@@ -56,11 +56,7 @@ class ExecutorFeatureSuite extends FeatureSuite with Eventually {
 
   shuffleTest(
     "map outputs that a decommissioned executor handed on are read over RDMA where they are now",
-    required,
-    "spark.master" -> "local-cluster[3,1,1024]",
-    "spark.decommission.enabled" -> "true",
-    "spark.storage.decommission.enabled" -> "true",
-    "spark.storage.decommission.shuffleBlocks.enabled" -> "true"
+    required +: ExecutorFeatureSuite.decommissioning: _*
   ) { (sc, squares) =>
     SparkInternals.awaitExecutors(sc, 3)
     squares.assertRows()
@@ -74,6 +70,26 @@ class ExecutorFeatureSuite extends FeatureSuite with Eventually {
     squares.assertRows()
     assert(report().rdmaBytes > before)
     assertAllByRdma()
+  }
+
+  test("an executor that never shuffled publishes a map output that is handed on to it") {
+    def onePart(sc: SparkContext) = ExecutorFeatureSuite.squares(sc.parallelize(0 until 2000, 1))
+    val expected = FeatureSuite.bySortShuffle(spark => FeatureSuite.rows(onePart(spark.sparkContext)))
+    failAfter(3.minutes) {
+      // both executors that are left get reduce tasks, not only the one that has the blocks
+      val spread = "spark.shuffle.reduceLocality.enabled" -> "false"
+      withCluster(required +: spread +: ExecutorFeatureSuite.decommissioning: _*) { sc =>
+        SparkInternals.awaitExecutors(sc, 3)
+        val squares = new Shuffled(onePart(sc), expected)
+        SparkInternals.runMapStage(sc, squares.rdd)
+        val writer = SparkInternals.ownersOf(sc, squares.id)
+        assert(SparkInternals.decommission(sc, writer.head))
+        eventually(assert(SparkInternals.executorIds(sc) == Set("driver", "0", "1", "2") -- writer))
+        squares.assertRows()
+        assert(SparkInternals.ownersOf(sc, squares.id).intersect(writer).isEmpty)
+        assertAllByRdma()
+      }
+    }
   }
 
   test("of a map task that ran twice, on two hosts at once, one output is read") {
@@ -103,6 +119,17 @@ class ExecutorFeatureSuite extends FeatureSuite with Eventually {
 
 object ExecutorFeatureSuite extends Eventually {
 
+  /** Of three executors, one of which hands its map outputs on when it is to go. */
+  val decommissioning: Seq[(String, String)] = Seq(
+    "spark.master" -> "local-cluster[3,1,1024]",
+    "spark.decommission.enabled" -> "true",
+    "spark.storage.decommission.enabled" -> "true",
+    "spark.storage.decommission.shuffleBlocks.enabled" -> "true"
+  )
+
+  def squares(numbers: RDD[Int]): RDD[(Int, Long)] =
+    numbers.map(i => (i, i.toLong * i)).partitionBy(new HashPartitioner(6))
+
   def freePort(): Int = {
     val socket = new ServerSocket(0)
     try socket.getLocalPort
@@ -121,10 +148,10 @@ object ExecutorFeatureSuite extends Eventually {
 
   /** Squares of which the first map task ends only when a second attempt of it ends too, if it runs on an executor. */
   def duplicated(sc: SparkContext, attempts: String): RDD[(Int, Long)] =
-    sc.parallelize(0 until 2000, 4)
-      .mapPartitionsWithIndex((index, rows) => if (index == 0) rows ++ meetSecondAttempt(attempts) else rows)
-      .map(i => (i, i.toLong * i))
-      .partitionBy(new HashPartitioner(6))
+    squares(
+      sc.parallelize(0 until 2000, 4)
+        .mapPartitionsWithIndex((index, rows) => if (index == 0) rows ++ meetSecondAttempt(attempts) else rows)
+    )
 
   private def meetSecondAttempt(attempts: String): Iterator[Nothing] = {
     if (SparkEnv.get.executorId != "driver") {

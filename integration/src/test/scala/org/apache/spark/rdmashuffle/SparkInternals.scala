@@ -1,10 +1,13 @@
 package org.apache.spark.rdmashuffle
 
+import scala.concurrent.Await
+import scala.concurrent.duration._
 import scala.jdk.CollectionConverters._
 
+import org.apache.spark.rdd.RDD
 import org.apache.spark.scheduler.ExecutorDecommissionInfo
 import org.apache.spark.scheduler.cluster.CoarseGrainedSchedulerBackend
-import org.apache.spark.{MapOutputTrackerMaster, SparkContext, SparkEnv, TestUtils}
+import org.apache.spark.{MapOutputTrackerMaster, ShuffleDependency, SparkContext, SparkEnv, TestUtils}
 
 /** What suites need of Spark that only Spark's own packages may touch. */
 object SparkInternals {
@@ -22,6 +25,12 @@ object SparkInternals {
   def ownersOf(sc: SparkContext, shuffleId: Int): Set[String] = {
     val statuses = sc.env.mapOutputTracker.asInstanceOf[MapOutputTrackerMaster].shuffleStatuses(shuffleId).mapStatuses
     statuses.filter(_ != null).map(_.location.executorId).toSet
+  }
+
+  /** Makes the map outputs that the RDD reads, and reads none. */
+  def runMapStage(sc: SparkContext, shuffled: RDD[_]): Unit = {
+    val made = sc.submitMapStage(shuffled.dependencies.head.asInstanceOf[ShuffleDependency[_, _, _]])
+    Await.ready(made, 2.minutes).value.get.get
   }
 
   def decommission(sc: SparkContext, executorId: String): Boolean =
