@@ -6,6 +6,8 @@
 #                                        else all)
 #   --heavy                              broadcast joins off, 256 partitions, none coalesced, and eight queries that shuffle much
 #   --transport auto|tcp|softverbs       auto: what the machine has; softverbs is a test stand-in, not RDMA (default auto)
+#   --warm-ups N --rounds N              each application runs all queries so many times before it measures (default 1 with --heavy, else 0:
+#                                        q3 alone), then so many times, of which medians are taken (default 1)
 #   --pairs N                            pairs of applications, in the order A B B A (default 2)
 #   --any-load                           measure although the machine is busy
 #   --executor-options OPTIONS           more JVM options for all executors, such as a profiler's
@@ -18,20 +20,23 @@ set -euo pipefail
 . "$root/bin/build.sh"
 . "$root/integration/bench/result.sh"
 read_result_options "$@"
-line=$* scale=1 queries='' heavy='' transport=auto pairs=2 any_load='' jvm=''
+line=$* scale=1 queries='' heavy='' transport=auto pairs=2 warm_ups='' rounds=1 any_load='' jvm=''
 set -- "${arguments[@]}"
 while [ $# -gt 0 ]; do
   case $1 in
     --heavy) heavy=yes; shift; continue;;
     --any-load) any_load=yes; shift; continue;;
     --*) [ $# -gt 1 ] || { say "bench tpcds: $1 wants a value"; exit 2; };;&
-    --scale) scale=$2;; --queries) queries=$2;; --transport) transport=$2;; --pairs) pairs=$2;; --executor-options) jvm=$2;;
+    --scale) scale=$2;; --queries) queries=$2;; --transport) transport=$2;; --pairs) pairs=$2;; --warm-ups) warm_ups=$2;; --rounds) rounds=$2;;
+    --executor-options) jvm=$2;;
     *) say "bench tpcds: unknown option '$1'; see bench tpcds --help"; exit 2;;
   esac
   shift 2
 done
 case $transport in auto | tcp | softverbs) ;; *) say "bench tpcds: --transport is auto, tcp or softverbs, not '$transport'"; exit 2;; esac
-want_numbers --pairs "$pairs"
+[ -n "$warm_ups" ] || warm_ups=$([ -n "$heavy" ] && echo 1 || echo 0)
+[[ $warm_ups =~ ^[0-9]+$ ]] || { say "bench tpcds: --warm-ups wants a number from 0 on, not '$warm_ups'"; exit 2; }
+want_numbers --pairs "$pairs" --rounds "$rounds"
 
 # run NAME PAIR SETTING…: the queries in a fresh application, rows and figures left in the directory NAME-PAIR.
 run() {
@@ -40,7 +45,7 @@ run() {
   for setting in "${common[@]}" "$@"; do settings+=(--conf "$setting"); done
   say "pair $pair of $pairs: $name"
   (spark_submit --master 'local-cluster[2,1,2560]' --driver-memory 2g "${settings[@]}" --jars "$plugin_jar,$tpcds_jar" \
-    --class io.rdmashuffle.integration.QueryJob "$integration_jar" "$data" "$queries" "$out/$name-$pair" yes "$golden") 2>&1 |
+    --class io.rdmashuffle.integration.QueryJob "$integration_jar" "$data" "$queries" "$out/$name-$pair" "$warm" "$rounds" "$golden") 2>&1 |
     tee "$out/$name-$pair.log" | awk '/^\[[0-9]+\/[0-9]+\] / { print; fflush() }' >&2 || die "failed; log: $out/$name-$pair.log"
   rm -rf "$out/local" "$out/work"
 }
@@ -81,6 +86,8 @@ fi
 golden=no
 [ "$scale" != 1 ] || golden=yes
 [ -n "$queries" ] || queries=$([ "$golden" = yes ] && echo golden || echo all)
+warm=$([ "$warm_ups" = 0 ] && echo q3 || echo "$queries")
+for ((i = 1; i < warm_ups; i++)); do warm+=,$queries; done
 mode=auto
 case $transport in
   softverbs) export LD_LIBRARY_PATH=$root/native/target/softverbs; mode=required;;

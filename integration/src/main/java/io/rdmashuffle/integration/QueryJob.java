@@ -9,6 +9,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.regex.Pattern;
+import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.apache.spark.sql.Row;
 import org.apache.spark.sql.SparkSession;
@@ -16,13 +17,12 @@ import scala.Tuple2;
 
 /**
  * Spark job that runs TPC-DS queries under the shuffle manager it is submitted with: {@code QueryJob DATA QUERIES OUT
- * WARM-UP GOLDEN}, the last two {@code yes} or {@code no}. Leaves every row of each query and a {@link RunSummary} in OUT.
- * With GOLDEN the queries run as they are worded, and are compared with Spark's golden results, which hold at scale 1.
+ * WARM-UPS ROUNDS GOLDEN}. WARM-UPS are queries as well, or {@code none}: they load classes and warm the compilers, so that what is
+ * measured does not pay for it. All queries run in turn, ROUNDS times. Leaves every row of each query and a {@link RunSummary} in OUT.
+ * With GOLDEN, which is {@code yes} or {@code no}, the queries run as they are worded, and are compared with Spark's golden results,
+ * which hold at scale 1.
  */
 public final class QueryJob {
-    /** Loads classes and warms the compilers, so that the first query measured does not pay for it. */
-    private static final String WARM_UP = "q3";
-
     private static final Pattern SETTINGS_THAT_MATTER =
             Pattern.compile("spark\\.(shuffle|executor\\.(cores|memory)|sql\\.(?!warehouse))");
 
@@ -46,11 +46,11 @@ public final class QueryJob {
     public static void main(String[] args) throws IOException {
         try (SparkSession spark = SparkSession.builder().appName("TPC-DS").getOrCreate()) {
             TpcdsSchema.tables().forEach(table -> open(spark, table, args[0]));
-            if (args[3].equals("yes")) {
-                spark.sql(TpcdsQuery.load(WARM_UP).sql()).collectAsList();
+            QueryJob job = new QueryJob(spark, Files.createDirectories(Path.of(args[2])), args[5].equals("yes"));
+            if (!args[3].equals("none")) {
+                job.round("warm-up ", TpcdsQuery.parse(args[3]));
             }
-            new QueryJob(spark, Files.createDirectories(Path.of(args[2])), args[4].equals("yes"))
-                    .run(TpcdsQuery.parse(args[1]));
+            job.run(TpcdsQuery.parse(args[1]), Integer.parseInt(args[4]));
         }
     }
 
@@ -60,21 +60,34 @@ public final class QueryJob {
                 .formatted(name, TpcdsSchema.ddl(table), data, name));
     }
 
-    private void run(List<TpcdsQuery> queries) throws IOException {
+    private void run(List<TpcdsQuery> queries, int rounds) throws IOException {
+        List<List<RunSummary.Query>> done = new ArrayList<>();
+        for (int round = 0; round < rounds; round++) {
+            done.add(round(rounds == 1 ? "" : "round " + (round + 1) + " ", queries));
+        }
+        List<RunSummary.Query> medians = IntStream.range(0, queries.size())
+                .mapToObj(query -> RunSummary.Query.of(
+                        done.stream().map(round -> round.get(query)).toList()))
+                .toList();
+        new RunSummary(spark.version(), settings(), account.executors(), medians).write(out);
+    }
+
+    private List<RunSummary.Query> round(String title, List<TpcdsQuery> queries) throws IOException {
         List<RunSummary.Query> done = new ArrayList<>();
         for (TpcdsQuery query : queries) {
-            done.add(run(query));
-            RunSummary.Query last = done.get(done.size() - 1);
+            RunSummary.Query last = run(query);
+            done.add(last);
             System.out.printf(
-                    "[%d/%d] %s %s %.1f s%s%n",
+                    "[%d/%d] %s%s %s %.1f s%s%n",
                     done.size(),
                     queries.size(),
+                    title,
                     query.name(),
                     manager.equals("sort") ? "sort" : "rdma",
                     last.seconds(),
                     last.golden() == null ? "" : ", golden result: " + last.golden());
         }
-        new RunSummary(spark.version(), settings(), account.executors(), done).write(out);
+        return done;
     }
 
     private RunSummary.Query run(TpcdsQuery query) throws IOException {

@@ -7,6 +7,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
+import java.util.stream.DoubleStream;
 
 /**
  * What one run of the queries under one shuffle manager gave, apart from the rows themselves.
@@ -38,7 +39,26 @@ record RunSummary(
             double seconds,
             double cpuSeconds,
             Traffic traffic,
-            GoldenResult.Match golden) {}
+            GoldenResult.Match golden) {
+
+        /** Of several rounds of a query: medians of the times, the worst match, all else of the first. */
+        static Query of(List<Query> rounds) {
+            Query first = rounds.get(0);
+            return new Query(
+                    first.name,
+                    first.ordered,
+                    first.rows,
+                    median(rounds.stream().mapToDouble(Query::seconds)),
+                    median(rounds.stream().mapToDouble(Query::cpuSeconds)),
+                    first.traffic,
+                    first.golden == null
+                            ? null
+                            : rounds.stream()
+                                    .map(Query::golden)
+                                    .max(GoldenResult.Match::compareTo)
+                                    .orElseThrow());
+        }
+    }
 
     /**
      * Shuffle blocks read from another executor.
@@ -72,6 +92,12 @@ record RunSummary(
     /** The traffic of all queries, without the warm-up. */
     Traffic traffic() {
         return queries.stream().map(Query::traffic).reduce(Traffic.NONE, Traffic::plus);
+    }
+
+    static double median(DoubleStream values) {
+        double[] sorted = values.sorted().toArray();
+        int middle = sorted.length / 2;
+        return sorted.length % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
     }
 
     void write(Path directory) throws IOException {

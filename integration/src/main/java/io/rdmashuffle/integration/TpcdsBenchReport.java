@@ -168,11 +168,7 @@ public final class TpcdsBenchReport {
     }
 
     private static double median(List<RunSummary> runs, int query, ToDoubleFunction<RunSummary.Query> figure) {
-        double[] sorted = runs.stream()
-                .mapToDouble(run -> figure.applyAsDouble(run.queries().get(query)))
-                .sorted()
-                .toArray();
-        int middle = sorted.length / 2;
-        return sorted.length % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+        return RunSummary.median(runs.stream()
+                .mapToDouble(run -> figure.applyAsDouble(run.queries().get(query))));
     }
 }

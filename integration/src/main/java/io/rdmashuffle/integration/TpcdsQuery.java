@@ -97,15 +97,19 @@ record TpcdsQuery(String name, String sql) {
         return text.chars().map(c -> c == '(' ? 1 : c == ')' ? -1 : 0).sum();
     }
 
-    /** Reads a list such as {@code q3,q19}; {@code all} of version 1.4; or {@code golden}, the 133 with a golden result. */
+    /** Reads a list such as {@code q3,q19}; {@code all} in it are those of version 1.4, {@code golden} the 133 with a golden result. */
     static List<TpcdsQuery> parse(String list) {
-        if (list.equals("golden")) {
-            return Stream.concat(ALL.stream(), GOLDEN_OF_V2_7.stream())
-                    .map(TpcdsQuery::load)
-                    .filter(query -> query.golden().isPresent())
-                    .toList();
-        }
-        Stream<String> names = list.equals("all") ? ALL.stream() : Arrays.stream(list.split(","));
-        return names.map(TpcdsQuery::load).toList();
+        return Arrays.stream(list.split(",")).flatMap(TpcdsQuery::named).toList();
+    }
+
+    private static Stream<TpcdsQuery> named(String name) {
+        return switch (name) {
+            case "all" -> ALL.stream().map(TpcdsQuery::load);
+            case "golden" ->
+                Stream.concat(ALL.stream(), GOLDEN_OF_V2_7.stream())
+                        .map(TpcdsQuery::load)
+                        .filter(query -> query.golden().isPresent());
+            default -> Stream.of(load(name));
+        };
     }
 }
