@@ -99,7 +99,7 @@ for ((pair = 1; pair <= pairs; pair++)); do
 done
 status=0
 java -cp "$integration_jar:$SPARK_HOME/jars/*" io.rdmashuffle.integration.TpcdsBenchReport "$out" "$pairs" "$json" \
-  "command=bin/rdma-shuffle bench tpcds $line" "transport=$transport" "scale=$scale" "pairs=$pairs" "commit=$(commit)" \
+  "command=bin/rdma-shuffle bench tpcds $line" "transport=$transport" "scale=$scale" "pairs=$pairs" "warm_ups=$warm_ups" "rounds=$rounds" "commit=$(commit)" \
   "kernel=$(uname -r)" "processors=$(nproc)" "date=$(date -u '+%F %T UTC')" || status=$?
 title="rdma-shuffle: TPC-DS at scale $scale against the sort shuffle"
 write_page
