@@ -56,7 +56,8 @@ measure_in_lab() {
   for ((i = 1; i <= $#; i++)); do
     [ "${!i}" != --lab ] || { set -- "${@:1:i-1}" "${@:i+2}"; break; }
   done
-  export BENCH_LINE=$line
-  "$root/bin/lab" run --link "$link" --timeout 7200 --share "$(dirname "$json")" --env BENCH_LINE "$0" "$@" --json "/share/$(basename "$json")"
+  # with AVX a JVM got SIGILL in compiled code now and then, whatever it ran: the processor is emulated
+  export BENCH_LINE=$line JDK_JAVA_OPTIONS="${JDK_JAVA_OPTIONS-} -XX:UseAVX=0"
+  "$root/bin/lab" run --link "$link" --timeout 7200 --share "$(dirname "$json")" --env BENCH_LINE --env JDK_JAVA_OPTIONS "$0" "$@" --json "/share/$(basename "$json")"
   write_page
 }
