@@ -7,7 +7,6 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
-import java.util.stream.DoubleStream;
 
 /**
  * What one run of the queries under one shuffle manager gave, apart from the rows themselves.
@@ -48,8 +47,8 @@ record RunSummary(
                     first.name,
                     first.ordered,
                     first.rows,
-                    median(rounds.stream().mapToDouble(Query::seconds)),
-                    median(rounds.stream().mapToDouble(Query::cpuSeconds)),
+                    Median.of(rounds.stream().mapToDouble(Query::seconds)),
+                    Median.of(rounds.stream().mapToDouble(Query::cpuSeconds)),
                     first.traffic,
                     first.golden == null
                             ? null
@@ -92,12 +91,6 @@ record RunSummary(
     /** The traffic of all queries, without the warm-up. */
     Traffic traffic() {
         return queries.stream().map(Query::traffic).reduce(Traffic.NONE, Traffic::plus);
-    }
-
-    static double median(DoubleStream values) {
-        double[] sorted = values.sorted().toArray();
-        int middle = sorted.length / 2;
-        return sorted.length % 2 == 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
     }
 
     void write(Path directory) throws IOException {

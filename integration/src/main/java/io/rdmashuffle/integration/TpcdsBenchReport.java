@@ -168,7 +168,7 @@ public final class TpcdsBenchReport {
     }
 
     private static double median(List<RunSummary> runs, int query, ToDoubleFunction<RunSummary.Query> figure) {
-        return RunSummary.median(runs.stream()
+        return Median.of(runs.stream()
                 .mapToDouble(run -> figure.applyAsDouble(run.queries().get(query))));
     }
 }

@@ -1,6 +1,7 @@
 package io.rdmashuffle.integration.bench;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
+import io.rdmashuffle.integration.Median;
 import io.rdmashuffle.integration.bench.ShuffleRun.Reading;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -161,19 +162,16 @@ public final class ShuffleBenchReport {
     }
 
     private static void putRatios(Map<String, Object> row, String name, List<Double> ratios) {
-        row.put(name, ShuffleRun.median(ratios));
+        row.put(name, Median.of(ratios.stream().mapToDouble(Double::doubleValue)));
         row.put(name + "_min", ratios.stream().min(Double::compare).orElse(Double.NaN));
         row.put(name + "_max", ratios.stream().max(Double::compare).orElse(Double.NaN));
     }
 
     private static double medianOfReads(List<ShuffleRun> runs, ToDoubleFunction<Reading> figure) {
-        return ShuffleRun.median(runs.stream()
-                .flatMap(run -> run.reads().stream())
-                .map(figure::applyAsDouble)
-                .toList());
+        return Median.of(runs.stream().flatMap(run -> run.reads().stream()).mapToDouble(figure));
     }
 
     private static <T> double median(List<T> runs, ToDoubleFunction<T> figure) {
-        return ShuffleRun.median(runs.stream().map(figure::applyAsDouble).toList());
+        return Median.of(runs.stream().mapToDouble(figure));
     }
 }

@@ -1,5 +1,6 @@
 package io.rdmashuffle.integration.bench;
 
+import io.rdmashuffle.integration.Median;
 import java.util.List;
 import java.util.Map;
 
@@ -34,17 +35,7 @@ record ShuffleRun(
 
     /** Of the later half, when the JVM has warmed up. */
     double warmMapTaskS() {
-        return median(mapTasksS.subList(mapTasksS.size() / 2, mapTasksS.size()));
-    }
-
-    /** Not a number when there are none. */
-    static double median(List<Double> values) {
-        if (values.isEmpty()) {
-            return Double.NaN;
-        }
-        List<Double> sorted = values.stream().sorted().toList();
-        int middle = sorted.size() / 2;
-        return sorted.size() % 2 == 1 ? sorted.get(middle) : (sorted.get(middle - 1) + sorted.get(middle)) / 2;
+        return Median.of(mapTasksS.stream().skip(mapTasksS.size() / 2).mapToDouble(Double::doubleValue));
     }
 
     /**

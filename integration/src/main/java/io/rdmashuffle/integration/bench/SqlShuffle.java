@@ -5,6 +5,7 @@ import static org.apache.spark.sql.functions.expr;
 import static org.apache.spark.sql.functions.length;
 import static org.apache.spark.sql.functions.sum;
 
+import io.rdmashuffle.integration.Median;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.DoubleSupplier;
@@ -75,7 +76,7 @@ record SqlShuffle(
         cpuS = cpuSeconds.getAsDouble() - cpuS;
         List<Double> mapTasksS = tasks.takeFrom(spark.sparkContext()).mapTasksS();
         // the last ones are of the aggregation's own shuffle
-        return new Job(wallS, cpuS, ShuffleRun.median(mapTasksS.subList(0, maps)));
+        return new Job(wallS, cpuS, Median.of(mapTasksS.stream().limit(maps).mapToDouble(Double::doubleValue)));
     }
 
     private void run() {
