@@ -41,7 +41,7 @@ final class Perftest {
 
     /**
      * The columns of the one line of figures that the client prints. The server says that it waits shortly before it does, so a client may
-     * come too early; on soft-RoCE a client hangs now and then. Both are started again then.
+     * come too early; on soft-RoCE a client has hung. Both are started again then.
      */
     private String[] run(String tool, int bytes, String... more) throws IOException, InterruptedException {
         List<String> command = new ArrayList<>(List.of(tool, "-R", "-F", "-s", "" + bytes));
