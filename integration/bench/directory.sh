@@ -20,4 +20,5 @@ build
 spark_home 4.2
 java -Xmx2g -Drdma.shuffle.commit="$(commit)" -cp "$integration_jar:$plugin_jar:$SPARK_HOME/jars/*" \
   io.rdmashuffle.integration.bench.DirectoryBench "${arguments[@]}" --command "bin/rdma-shuffle bench directory $*" --json "$json"
-write_page 'rdma-shuffle: the driver’s directory at scale'
+title='rdma-shuffle: the driver’s directory at scale'
+write_page

@@ -36,13 +36,19 @@ quiet() {
   die "the machine is busy (processes waited $pressure % of the last 10 s); wait, or give --any-load"
 }
 
-# write_page: the page that was asked for, under the title.
+# write_page [RESULT…]: the page that was asked for, under the title, of this result or of others; its plots in the folder $plots, if that is set.
 write_page() {
   [ -z "$html" ] || java -Djava.awt.headless=true -cp "$root/integration/target/lib/*" \
-    io.rdmashuffle.integration.report.ResultPage "$html" "$title" "$json"
+    io.rdmashuffle.integration.report.ResultPage "$html" "$title" "${plots-}" "${@:-$json}"
 }
 
 commit() { git -C "$root" describe --always --dirty 2>/dev/null || echo unknown; }
+
+# failed LOG: ends the benchmark because an application failed; of a guest's log, which goes with it, the end is shown.
+failed() {
+  [ -z "${LAB_HOST_A-}" ] || tail -n 60 "$1" >&2
+  die "an application failed; log: $1"
+}
 
 # lab_link LINK: ends with wrong usage unless the lab has such a link.
 lab_link() {

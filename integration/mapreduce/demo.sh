@@ -25,7 +25,7 @@ run_mapreduce() {
   [ -f "$out/demo.json" ] || failed "$out/logs/demo.log"
   java -Djava.awt.headless=true -cp "$root/integration/report/target/classes:$HADOOP_HOME/*" \
     io.rdmashuffle.integration.report.ResultPage "$out/report.html" "WordCount and TeraSort with Hadoop's shuffle and with ours" \
-    "$out/demo.json" 2>"$out/logs/report.log" || failed "$out/logs/report.log"
+    '' "$out/demo.json" 2>"$out/logs/report.log" || failed "$out/logs/report.log"
   say "report: $out/report.html"
   [ -z "$json" ] || cp "$out/demo.json" "$json"
   exit "$status"

@@ -9,9 +9,10 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
-import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** A page in one file, without scripts: what was found, plots and tables, what was run where. Not thread-safe. */
@@ -30,6 +31,7 @@ public final class Page {
     private final List<String> warnings = new ArrayList<>();
     private final List<Section> sections = new ArrayList<>();
     private final List<Fact> facts = new ArrayList<>();
+    private final Map<String, String> images = new LinkedHashMap<>();
 
     /** @param lead what was done, in a few sentences */
     public Page(String title, String lead) {
@@ -49,7 +51,11 @@ public final class Page {
 
     /** @param charts one below the other */
     public Page plot(String heading, String text, Chart... charts) {
-        String plot = Stream.of(charts).map(Chart::svg).collect(Collectors.joining("\n"));
+        List<String> plots = Stream.of(charts).map(Chart::svg).toList();
+        for (int i = 0; i < plots.size(); i++) {
+            images.put(fileName(heading) + (i == 0 ? "" : "-" + (i + 1)) + ".svg", plots.get(i));
+        }
+        String plot = String.join("\n", plots);
         sections.add(new Section(heading, text, plot, List.of(), List.of()));
         return this;
     }
@@ -68,6 +74,18 @@ public final class Page {
     public Page fact(String name, String value) {
         facts.add(new Fact(name, value));
         return this;
+    }
+
+    /** Each plot as a file of its own, named after its heading, for other documents to show. */
+    public void writePlots(Path folder) throws IOException {
+        Files.createDirectories(folder);
+        for (Map.Entry<String, String> image : images.entrySet()) {
+            Files.writeString(folder.resolve(image.getKey()), image.getValue());
+        }
+    }
+
+    private static String fileName(String heading) {
+        return heading.toLowerCase(Locale.ROOT).replaceAll("[^a-z0-9]+", "-");
     }
 
     public void write(Path html) throws IOException {

@@ -15,8 +15,9 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /**
- * Makes a page of results in JSON, of a benchmark or of a demo: {@code ResultPage HTML TITLE RESULT.json…}. The rows of all of them stand
- * together, so that several runs at other sizes make a sweep. Which plots there are is decided by the columns that the rows have.
+ * Makes a page of results in JSON, of a benchmark or of a demo: {@code ResultPage HTML TITLE PLOTS RESULT.json…}. The rows of all of
+ * them stand together, so that several runs at other sizes make a sweep. Which plots there are is decided by the columns that the rows
+ * have. PLOTS is empty or a folder, to which each plot is written as an SVG file, too.
  */
 public final class ResultPage {
 
@@ -120,8 +121,12 @@ public final class ResultPage {
     }
 
     public static void main(String[] args) throws IOException {
-        List<Path> results = Stream.of(args).skip(2).map(Path::of).toList();
-        new ResultPage(results).page(args[1]).write(Path.of(args[0]));
+        List<Path> results = Stream.of(args).skip(3).map(Path::of).toList();
+        Page page = new ResultPage(results).page(args[1]);
+        page.write(Path.of(args[0]));
+        if (!args[2].isEmpty()) {
+            page.writePlots(Path.of(args[2]));
+        }
     }
 
     private Page page(String title) {

@@ -18,12 +18,13 @@ class ResultPageTest {
     private Path folder;
 
     private String page(String... results) throws IOException {
-        String[] args = new String[results.length + 2];
+        String[] args = new String[results.length + 3];
         args[0] = folder.resolve("page.html").toString();
         args[1] = "A title & more";
+        args[2] = folder.resolve("plots").toString();
         for (int i = 0; i < results.length; i++) {
             Path result = folder.resolve(i + ".json");
-            args[i + 2] = Files.writeString(result, results[i]).toString();
+            args[i + 3] = Files.writeString(result, results[i]).toString();
         }
         ResultPage.main(args);
         return Files.readString(folder.resolve("page.html"));
@@ -65,6 +66,7 @@ class ResultPageTest {
                 .collect(Collectors.joining(", "));
         String page = page("{\"rows\": [" + rows + "]}");
         assertEquals(3, plots(page));
+        assertTrue(Files.exists(folder.resolve("plots/cpu-of-all-processes-ours-to-stock-3.svg")));
         assertEquals(1, page.split("<h2>CPU of all processes", -1).length - 1, "under one heading");
     }
 
