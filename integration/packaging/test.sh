@@ -4,28 +4,9 @@
 set -u -o pipefail
 . "$(dirname "$(readlink -f "$0")")/../../bin/common.sh"
 . "$root/bin/build.sh"
-oldest_glibc=2.28
-reports=$root/integration/target/packaging-reports
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-passed=0 failed=0 skipped=0 cases=
+. "$root/integration/checks.sh"
+suite=packaging oldest_glibc=2.28
 
-# check NAME CMD…: CMD must succeed; one that ends with 77 is skipped, its last line says why.
-check() {
-  local name=$1 rc=0 result=ok inner=''
-  shift
-  "$@" >"$scratch/log" 2>&1 || rc=$?
-  case $rc in
-    0) passed=$((passed + 1));;
-    77) skipped=$((skipped + 1)) result=skip inner='<skipped/>'; name+=" ($(tail -n 1 "$scratch/log"))";;
-    *) failed=$((failed + 1)) result=FAIL inner='<failure message="see the log"/>';;
-  esac
-  cases+="<testcase classname=\"packaging\" name=\"$name\">$inner</testcase>"
-  say "$(printf '%-4s  %s' $result "$name")"
-  [ $result != FAIL ] || sed 's/^/      /' "$scratch/log" >&2
-}
-
-skip() { echo "$*"; exit 77; }
 library() { echo "$root/native/target/native/resources/META-INF/native/linux-$1/librdmashuffle_verbs.so"; }
 tarball() { echo "$1/distribution/target/rdma-shuffle-$version.tar.gz"; }
 
@@ -88,8 +69,7 @@ reproducible() {
   done
 }
 
-rm -rf "$reports"
-mkdir -p "$reports" "$scratch/dist"
+mkdir "$scratch/dist"
 package "$root" || die 'the packages could not be built'
 tar -xzf "$(tarball "$root")" -C "$scratch/dist" || die 'the tarball cannot be unpacked'
 check 'the tarball has everything' contents
@@ -99,6 +79,4 @@ check 'the commands run from the tarball' commands
 for processor in x86_64 aarch64; do check "the library for $processor runs on glibc $oldest_glibc" glibc $processor; done
 check 'the library for aarch64 loads' emulated
 check 'two builds in different directories give the same bytes' reproducible
-printf '<testsuite name="packaging" tests="%d" failures="%d" errors="0" skipped="%d">%s</testsuite>\n' \
-  $((passed + failed + skipped)) $failed $skipped "$cases" >"$reports/packaging.xml"
-[ $failed = 0 ]
+report
