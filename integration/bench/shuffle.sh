@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # bench shuffle - one shuffle, Spark's sort shuffle against ours: one executor serves, one reads
 #
-#   --maps M --reduces R --block-bytes B   size (default 500 x 500 blocks of 2048 bytes)
+#   --maps M --reduces R --block-bytes B   size (default 500 x 500 blocks of 2048 bytes); B,B,… measures one size after the other
 #   --hot-factor F                         the blocks of partition 0 are F times as large (default 1)
 #   --transport auto|tcp|softverbs         auto: what the machine has; softverbs is a test stand-in, not RDMA (default auto)
 #   --lab rxe|siw                          in a guest of the lab, over that link, where blocks must go by RDMA
@@ -19,7 +19,7 @@ set -euo pipefail
 . "$root/bin/build.sh"
 . "$root/integration/bench/result.sh"
 
-maps=500 reduces=500 block=2048 hot=1 transport=auto pairs=5 reads=3 sql_reads='' any_load='' lab='' line=${BENCH_LINE-$*} jvm='' settings_of_ours=() variants=(ours)
+maps=500 reduces=500 blocks=2048 hot=1 transport=auto pairs=5 reads=3 sql_reads='' any_load='' lab='' line=${BENCH_LINE-$*} jvm='' settings_of_ours=() variants=(ours)
 title='rdma-shuffle: one shuffle, sort shuffle against ours'
 read_result_options "$@"
 set -- "${arguments[@]}"
@@ -29,7 +29,7 @@ while [ $# -gt 0 ]; do
     --ablations) variants+=(one-block-per-request no-offsets-kept over-tcp); shift; continue;;
     --baselines) variants+=(sort-nio sort-more-in-flight); shift; continue;;
     --*) [ $# -gt 1 ] || { say "bench shuffle: $1 wants a value"; exit 2; };;&
-    --maps) maps=$2;; --reduces) reduces=$2;; --block-bytes) block=$2;; --hot-factor) hot=$2;;
+    --maps) maps=$2;; --reduces) reduces=$2;; --block-bytes) blocks=$2;; --hot-factor) hot=$2;;
     --pairs) pairs=$2;; --reads) reads=$2;; --sql-reads) sql_reads=$2;;
     --transport) transport=$2;; --lab) lab=$2;; --conf) settings_of_ours+=("$2");; --executor-options) jvm=$2;;
     *) say "bench shuffle: unknown option '$1'; see bench shuffle --help"; exit 2;;
@@ -42,17 +42,23 @@ if [ -z "$sql_reads" ]; then # starting Spark SQL on the lab's emulated processo
   sql_reads=$([ -n "${LAB_HOST_A-}" ] && echo 0 || echo 3)
 fi
 [[ $sql_reads =~ ^[0-9]+$ ]] || { say "bench shuffle: --sql-reads wants a number from 0 on, not '$sql_reads'"; exit 2; }
-want_numbers --maps "$maps" --reduces "$reduces" --block-bytes "$block" --hot-factor "$hot" --pairs "$pairs" --reads "$reads"
+want_numbers --maps "$maps" --reduces "$reduces" --hot-factor "$hot" --pairs "$pairs" --reads "$reads"
+
+IFS=, read -ra sizes <<<"$blocks"
+[[ $blocks != *, ]] || sizes+=('')
+for block in "${sizes[@]}"; do want_numbers --block-bytes "$block"; done
 
 # application NAME PAIR SETTING…: one run in a fresh application.
 application() {
   local name=$1 pair=$2 setting settings=(--conf "spark.executor.extraJavaOptions=-Dio.netty.leakDetection.level=disabled $jvm")
   shift 2
   for setting in "${common[@]}" "$@"; do settings+=(--conf "$setting"); done
-  say "pair $pair of $pairs: $name"
+  say "blocks of $block bytes, pair $pair of $pairs: $name"
+  mkdir -p "$out/$block"
   (spark_submit --master 'local-cluster[2,1,2048]' "${settings[@]}" --jars "$plugin_jar" --class io.rdmashuffle.integration.bench.ShuffleBenchJob \
     "$integration_jar" --maps "$maps" --reduces "$reduces" --block-bytes "$block" --hot-factor "$hot" --reads "$reads" \
-    --sql-reads "$sql_reads" --json "$out/$name-$pair.json") >"$out/$name-$pair.log" 2>&1 || die "failed; log: $out/$name-$pair.log"
+    --sql-reads "$sql_reads" --json "$out/$block/$name-$pair.json") >"$out/$block/$name-$pair.log" 2>&1 || failed "$out/$block/$name-$pair.log"
+  rm -rf "$out/local" "$out/work"
 }
 
 # run VARIANT PAIR: a variant of Spark's sort shuffle, or of ours.
@@ -96,22 +102,24 @@ common=(
   spark.shuffle.reduceLocality.enabled=false
   spark.shuffle.readHostLocalDisk=false
   spark.shuffle.compress=false
+  spark.shuffle.sort.bypassMergeThreshold=1 # else up to 200 reduces are as many files a map task, whose cost in the kernel hides the rest
   spark.scheduler.minRegisteredResourcesRatio=1.0
   spark.scheduler.maxRegisteredResourcesWaitingTime=120s
 )
 order=(sort "${variants[@]}")
-for ((pair = 1; pair <= pairs; pair++)); do
-  for ((i = 0; i < ${#order[@]}; i++)); do
-    run "${order[pair % 2 ? i : ${#order[@]} - 1 - i]}" "$pair"
-    rm -rf "$out/local" "$out/work"
+for block in "${sizes[@]}"; do
+  for ((pair = 1; pair <= pairs; pair++)); do
+    for ((i = 0; i < ${#order[@]}; i++)); do
+      run "${order[pair % 2 ? i : ${#order[@]} - 1 - i]}" "$pair"
+    done
   done
 done
 if [ -n "$html" ]; then # once more, only to record the steps of fetches
-  reads=1 sql_reads=0 jvm+=" -XX:StartFlightRecording:settings=none,+io.rdmashuffle.Fetch#enabled=true,filename=$out/fetches-%p.jfr"
+  reads=1 sql_reads=0 jvm+=" -XX:StartFlightRecording:settings=none,+io.rdmashuffle.Fetch#enabled=true,filename=$out/$block/fetches-%p.jfr"
   run recorded "$pairs"
 fi
 say "runs and logs: $out"
 java -Drdma.shuffle.commit="$(commit)" -cp "$integration_jar:$SPARK_HOME/jars/*" \
-  io.rdmashuffle.integration.bench.ShuffleBenchReport --maps "$maps" --reduces "$reduces" --block-bytes "$block" --transport "$transport" \
+  io.rdmashuffle.integration.bench.ShuffleBenchReport --maps "$maps" --reduces "$reduces" --block-bytes "$blocks" --transport "$transport" \
   --hot-factor "$hot" --settings "${settings_of_ours[*]}" --command "bin/rdma-shuffle bench shuffle $line" --runs "$out" --pairs "$pairs" --variants "$(IFS=,; echo "${variants[*]}")" --json "$json"
 write_page

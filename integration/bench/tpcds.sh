@@ -46,7 +46,7 @@ run() {
   say "pair $pair of $pairs: $name"
   (spark_submit --master 'local-cluster[2,1,2560]' --driver-memory 2g "${settings[@]}" --jars "$plugin_jar,$tpcds_jar" \
     --class io.rdmashuffle.integration.QueryJob "$integration_jar" "$data" "$queries" "$out/$name-$pair" "$warm" "$rounds" "$golden") 2>&1 |
-    tee "$out/$name-$pair.log" | awk '/^\[[0-9]+\/[0-9]+\] / { print; fflush() }' >&2 || die "failed; log: $out/$name-$pair.log"
+    tee "$out/$name-$pair.log" | awk '/^\[[0-9]+\/[0-9]+\] / { print; fflush() }' >&2 || failed "$out/$name-$pair.log"
   rm -rf "$out/local" "$out/work"
 }
 

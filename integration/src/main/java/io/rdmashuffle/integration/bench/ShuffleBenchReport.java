@@ -16,9 +16,9 @@ import java.util.function.ToDoubleFunction;
 import java.util.stream.Stream;
 
 /**
- * Compares the runs of a shuffle benchmark: {@code ShuffleBenchReport --maps M --reduces R --block-bytes B --transport T --command C
- * --runs DIR --pairs N --variants V,… --json FILE}. DIR has a file sort-I.json and for each variant of ours one V-I.json for each pair I, and
- * perhaps flight recordings of executors.
+ * Compares the runs of a shuffle benchmark: {@code ShuffleBenchReport --maps M --reduces R --block-bytes B,… --transport T --command C
+ * --runs DIR --pairs N --variants V,… --json FILE}. For each size B there is DIR/B with a file sort-I.json and for each variant of ours one
+ * V-I.json for each pair I, and perhaps flight recordings of executors.
  */
 public final class ShuffleBenchReport {
 
@@ -30,18 +30,9 @@ public final class ShuffleBenchReport {
 
     public static void main(String[] args) throws IOException {
         Options options = new Options(args);
-        Path runs = Path.of(options.text("runs", "."));
         List<Map<String, Object>> rows = new ArrayList<>();
-        for (String variant : options.text("variants", "ours").split(",")) {
-            rows.add(new ShuffleBenchReport(runs, variant, options.number("pairs", 1)).row(options));
-        }
-        try (Stream<Path> files = Files.list(runs)) {
-            rows.get(0)
-                    .put(
-                            "fetch",
-                            FetchTimeLine.ofMedian(
-                                    files.filter(file -> file.toString().endsWith(".jfr"))
-                                            .toList()));
+        for (String size : options.text("block-bytes", "").split(",")) {
+            rows.addAll(rowsOf(size, options));
         }
         Map<String, Object> result = new LinkedHashMap<>();
         result.put("command", options.text("command", ""));
@@ -55,6 +46,25 @@ public final class ShuffleBenchReport {
         }
     }
 
+    /** One row for each variant of ours, the first with the time line of a fetch if any was recorded. */
+    private static List<Map<String, Object>> rowsOf(String blockBytes, Options options) throws IOException {
+        Path runs = Path.of(options.text("runs", "."), blockBytes);
+        List<Map<String, Object>> rows = new ArrayList<>();
+        for (String variant : options.text("variants", "ours").split(",")) {
+            rows.add(new ShuffleBenchReport(runs, variant, options.number("pairs", 1))
+                    .row(options, Integer.parseInt(blockBytes)));
+        }
+        try (Stream<Path> files = Files.list(runs)) {
+            rows.get(0)
+                    .put(
+                            "fetch",
+                            FetchTimeLine.ofMedian(
+                                    files.filter(file -> file.toString().endsWith(".jfr"))
+                                            .toList()));
+        }
+        return rows;
+    }
+
     private ShuffleBenchReport(Path runs, String variant, int pairs) throws IOException {
         this.variant = variant;
         for (int pair = 1; pair <= pairs; pair++) {
@@ -63,12 +73,12 @@ public final class ShuffleBenchReport {
         }
     }
 
-    private Map<String, Object> row(Options options) {
+    private Map<String, Object> row(Options options, int blockBytes) {
         Map<String, Object> row = new LinkedHashMap<>();
         row.put("variant", variant);
         row.put("maps", options.number("maps", 0));
         row.put("reduces", options.number("reduces", 0));
-        row.put("block_bytes", options.number("block-bytes", 0));
+        row.put("block_bytes", blockBytes);
         row.put("hot_factor", options.number("hot-factor", 1));
         row.put("transport", options.text("transport", "auto"));
         row.put("settings_of_ours", options.text("settings", ""));

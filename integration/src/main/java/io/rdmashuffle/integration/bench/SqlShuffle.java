@@ -27,6 +27,7 @@ record SqlShuffle(
         TaskTimes tasks,
         DoubleSupplier cpuSeconds) {
 
+    private static final int WARM_UPS = 2;
     private static final int MAX_ROW_BYTES = 100; // as TeraSort's
 
     /**
@@ -47,22 +48,22 @@ record SqlShuffle(
     }
 
     /**
-     * With adaptive execution and without, in turn, after one of each that does not count.
+     * With adaptive execution and without, in turn, after two of each that do not count.
      *
      * @param times of each; 0 for none at all
      */
     Jobs measure(int times) {
         List<Job> adaptive = new ArrayList<>();
         List<Job> plain = new ArrayList<>();
-        for (int i = 0; times > 0 && i <= times; i++) {
+        for (int i = 0; times > 0 && i < WARM_UPS + times; i++) {
             adaptive.add(job(true));
             plain.add(job(false));
         }
-        return new Jobs(withoutFirst(adaptive), withoutFirst(plain));
+        return new Jobs(withoutWarmUps(adaptive), withoutWarmUps(plain));
     }
 
-    private static List<Job> withoutFirst(List<Job> jobs) {
-        return jobs.stream().skip(1).toList();
+    private static List<Job> withoutWarmUps(List<Job> jobs) {
+        return jobs.stream().skip(WARM_UPS).toList();
     }
 
     private Job job(boolean adaptive) {
