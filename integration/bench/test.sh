@@ -29,6 +29,11 @@ tpcds() {
     wants 2 '"equal" : true,' result.json && wants 2 '"ratio" : [0-9.]+,' result.json && wants 2 '"rdma_bytes" : [1-9]' result.json && wants 0 '"tcp_bytes" : [1-9]' result.json
 }
 
+alternate() {
+  bench tpcds --scale 0.01 --queries q3,q97 --pairs 1 --transport tcp --alternate --any-load &&
+    wants 2 '"equal" : true,' result.json && wants 2 '"tcp_bytes" : [1-9]' result.json
+}
+
 directory() {
   bench directory --maps 2000 --executors 20 --reduces 10 --html "$scratch/page.html" && wants 1 '"maps" : 2000,' result.json && wants 1 '<h1>' page.html
 }
@@ -52,6 +57,7 @@ shuffle --block-bytes 512,
 shuffle --lab ib
 tpcds --rounds 0
 tpcds --scale
+tpcds --alternate
 directory --maps 1k
 micro --html page.html
 page
@@ -63,5 +69,6 @@ check 'the driver’s directory is measured and drawn' directory
 check 'single parts are measured under JMH' micro
 check 'sort shuffle and ours are compared for each block size, every block of ours by RDMA' shuffle
 check 'queries are compared, rows and times' tpcds
+check 'both shuffles take turns in one application' alternate
 check 'results of before are drawn on one page' page
 report

@@ -9,6 +9,8 @@
 #   --warm-ups N --rounds N              each application runs all queries so many times before it measures (default 1 with --heavy, else 0:
 #                                        q3 alone), then so many times, of which medians are taken (default 1)
 #   --pairs N                            pairs of applications, in the order A B B A (default 2)
+#   --alternate                          over TCP, where two applications differ by more than the two shuffles do: one application, in which
+#                                        they take turns; a pair is a round of each
 #   --any-load                           measure although the machine is busy
 #   --executor-options OPTIONS           more JVM options for all executors, such as a profiler's
 #   --json FILE                          the result for programs
@@ -20,12 +22,13 @@ set -euo pipefail
 . "$root/bin/build.sh"
 . "$root/integration/bench/result.sh"
 read_result_options "$@"
-line=$* scale=1 queries='' heavy='' transport=auto pairs=2 warm_ups='' rounds=1 any_load='' jvm=''
+line=$* scale=1 queries='' heavy='' transport=auto pairs=2 warm_ups='' rounds=1 any_load='' alternate='' jvm=''
 set -- "${arguments[@]}"
 while [ $# -gt 0 ]; do
   case $1 in
     --heavy) heavy=yes; shift; continue;;
     --any-load) any_load=yes; shift; continue;;
+    --alternate) alternate=yes; shift; continue;;
     --*) [ $# -gt 1 ] || { say "bench tpcds: $1 wants a value"; exit 2; };;&
     --scale) scale=$2;; --queries) queries=$2;; --transport) transport=$2;; --pairs) pairs=$2;; --warm-ups) warm_ups=$2;; --rounds) rounds=$2;;
     --executor-options) jvm=$2;;
@@ -34,25 +37,31 @@ while [ $# -gt 0 ]; do
   shift 2
 done
 case $transport in auto | tcp | softverbs) ;; *) say "bench tpcds: --transport is auto, tcp or softverbs, not '$transport'"; exit 2;; esac
+[ -z "$alternate" ] || [ "$transport" = tcp ] || { say 'bench tpcds: --alternate wants --transport tcp'; exit 2; }
 [ -n "$warm_ups" ] || warm_ups=$([ -n "$heavy" ] && echo 1 || echo 0)
 [[ $warm_ups =~ ^[0-9]+$ ]] || { say "bench tpcds: --warm-ups wants a number from 0 on, not '$warm_ups'"; exit 2; }
 want_numbers --pairs "$pairs" --rounds "$rounds"
 
-# run NAME PAIR SETTING…: the queries in a fresh application, rows and figures left in the directory NAME-PAIR.
-run() {
-  local name=$1 pair=$2 setting settings=()
+# application OUT ROUNDS SETTING…: the queries in a fresh application, rows and figures left in the directory OUT.
+application() {
+  local name=$1 rounds=$2 setting settings=()
   shift 2
   for setting in "${common[@]}" "$@"; do settings+=(--conf "$setting"); done
-  say "pair $pair of $pairs: $name"
   (spark_submit --master 'local-cluster[2,1,2560]' --driver-memory 2g "${settings[@]}" --jars "$plugin_jar,$tpcds_jar" \
-    --class io.rdmashuffle.integration.QueryJob "$integration_jar" "$data" "$queries" "$out/$name-$pair" "$warm" "$rounds" "$golden") 2>&1 |
-    tee "$out/$name-$pair.log" | awk '/^\[[0-9]+\/[0-9]+\] / { print; fflush() }' >&2 || failed "$out/$name-$pair.log"
+    --class io.rdmashuffle.integration.QueryJob "$integration_jar" "$data" "$queries" "$out/$name" "$warm" "$rounds" "$golden") 2>&1 |
+    tee "$out/$name.log" | awk '/^\[[0-9]+\/[0-9]+\] / { print; fflush() }' >&2 || failed "$out/$name.log"
   rm -rf "$out/local" "$out/work"
 }
 
-stock() { run sort "$1"; }
+stock() {
+  say "pair $1 of $pairs: sort"
+  application "sort-$1" "$rounds"
+}
 
-ours() { run ours "$1" spark.shuffle.manager=io.rdmashuffle.spark.RdmaShuffleManager spark.shuffle.rdma.mode="$mode"; }
+ours() {
+  say "pair $1 of $pairs: ours"
+  application "ours-$1" "$rounds" spark.shuffle.manager=io.rdmashuffle.spark.RdmaShuffleManager spark.shuffle.rdma.mode="$mode"
+}
 
 "$root/bin/demo" --prepare --scale "$scale" >&2
 build
@@ -94,11 +103,17 @@ case $transport in
   # no device is found then; mode=off would leave everything to Spark and measure nothing of ours
   tcp) export LD_LIBRARY_PATH=$root/native/target/softverbs SOFTVERBS_DEVICES=;;
 esac
-for ((pair = 1; pair <= pairs; pair++)); do
-  if ((pair % 2)); then stock "$pair"; ours "$pair"; else ours "$pair"; stock "$pair"; fi
-done
+runs=$out
+if [ -n "$alternate" ]; then
+  runs=$out/alternating
+  application alternating "$pairs" spark.shuffle.manager=io.rdmashuffle.integration.bench.AlternatingShuffleManager
+else
+  for ((pair = 1; pair <= pairs; pair++)); do
+    if ((pair % 2)); then stock "$pair"; ours "$pair"; else ours "$pair"; stock "$pair"; fi
+  done
+fi
 status=0
-java -cp "$integration_jar:$SPARK_HOME/jars/*" io.rdmashuffle.integration.TpcdsBenchReport "$out" "$pairs" "$json" \
+java -cp "$integration_jar:$SPARK_HOME/jars/*" io.rdmashuffle.integration.TpcdsBenchReport "$runs" "$pairs" "$json" \
   "command=bin/rdma-shuffle bench tpcds $line" "transport=$transport" "scale=$scale" "pairs=$pairs" "warm_ups=$warm_ups" "rounds=$rounds" "commit=$(commit)" \
   "kernel=$(uname -r)" "processors=$(nproc)" "date=$(date -u '+%F %T UTC')" || status=$?
 title="rdma-shuffle: TPC-DS at scale $scale against the sort shuffle"

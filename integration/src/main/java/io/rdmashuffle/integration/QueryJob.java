@@ -1,5 +1,6 @@
 package io.rdmashuffle.integration;
 
+import io.rdmashuffle.integration.bench.AlternatingShuffleManager;
 import io.trino.tpcds.Table;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -16,8 +17,8 @@ import org.apache.spark.sql.SparkSession;
 import scala.Tuple2;
 
 /**
- * Spark job that runs TPC-DS queries under the shuffle manager it is submitted with: {@code QueryJob DATA QUERIES OUT
- * WARM-UPS ROUNDS GOLDEN}. WARM-UPS are queries as well, or {@code none}: they load classes and warm the compilers, so that what is
+ * Spark job that runs TPC-DS queries under the shuffle manager it is submitted with, or under both by turns with
+ * {@link AlternatingShuffleManager}: {@code QueryJob DATA QUERIES OUT WARM-UPS ROUNDS GOLDEN}. WARM-UPS are queries as well, or {@code none}: they load classes and warm the compilers, so that what is
  * measured does not pay for it. All queries run in turn, ROUNDS times. Leaves every row of each query and a {@link RunSummary} in OUT.
  * With GOLDEN, which is {@code yes} or {@code no}, the queries run as they are worded, and are compared with Spark's golden results,
  * which hold at scale 1.
@@ -32,25 +33,62 @@ public final class QueryJob {
     private final boolean golden;
     private final ShuffleAccount account;
 
-    private QueryJob(SparkSession spark, Path out, boolean golden) {
+    private QueryJob(SparkSession spark, String manager, ShuffleAccount account, Path out, boolean golden)
+            throws IOException {
         this.spark = spark;
-        this.out = out;
+        this.manager = manager;
+        this.account = account;
+        this.out = Files.createDirectories(out);
         this.golden = golden;
-        this.manager = spark.conf().get("spark.shuffle.manager", "sort");
-        // switched off, ours is the sort shuffle and keeps no account
-        boolean rdma = !manager.equals("sort")
-                && !spark.conf().get(RunSummary.MODE, "auto").equals("off");
-        this.account = rdma ? new RdmaShuffleAccount() : new SortShuffleAccount(spark.sparkContext());
     }
 
     public static void main(String[] args) throws IOException {
         try (SparkSession spark = SparkSession.builder().appName("TPC-DS").getOrCreate()) {
             TpcdsSchema.tables().forEach(table -> open(spark, table, args[0]));
-            QueryJob job = new QueryJob(spark, Files.createDirectories(Path.of(args[2])), args[5].equals("yes"));
-            if (!args[3].equals("none")) {
-                job.round("warm-up ", TpcdsQuery.parse(args[3]));
+            List<TpcdsQuery> queries = TpcdsQuery.parse(args[1]);
+            Path out = Path.of(args[2]);
+            List<TpcdsQuery> warmUps = args[3].equals("none") ? List.of() : TpcdsQuery.parse(args[3]);
+            int rounds = Integer.parseInt(args[4]);
+            boolean golden = args[5].equals("yes");
+            String manager = spark.conf().get("spark.shuffle.manager", "sort");
+            if (manager.equals(AlternatingShuffleManager.class.getName())) {
+                alternate(spark, queries, out, warmUps, rounds, golden);
+            } else {
+                QueryJob job = new QueryJob(
+                        spark, manager.equals("sort") ? "sort" : "rdma", account(spark, manager), out, golden);
+                job.round("warm-up ", warmUps);
+                job.run(queries, rounds);
             }
-            job.run(TpcdsQuery.parse(args[1]), Integer.parseInt(args[4]));
+        }
+    }
+
+    private static ShuffleAccount account(SparkSession spark, String manager) {
+        // switched off, ours is the sort shuffle and keeps no account
+        boolean rdma = !manager.equals("sort")
+                && !spark.conf().get(RunSummary.MODE, "auto").equals("off");
+        return rdma ? new RdmaShuffleAccount() : new SortShuffleAccount(spark.sparkContext());
+    }
+
+    /** Each round once with each shuffle over TCP, in the order A B B A, each left like a run of its own: OUT/sort-I and OUT/ours-I. */
+    private static void alternate(
+            SparkSession spark,
+            List<TpcdsQuery> queries,
+            Path out,
+            List<TpcdsQuery> warmUps,
+            int rounds,
+            boolean golden)
+            throws IOException {
+        ShuffleAccount account = new SortShuffleAccount(spark.sparkContext());
+        for (int round = 0; round <= rounds; round++) {
+            for (String shuffle : round % 2 == 0 ? List.of("ours", "sort") : List.of("sort", "ours")) {
+                AlternatingShuffleManager.choose(spark.sparkContext(), shuffle);
+                QueryJob job = new QueryJob(spark, shuffle, account, out.resolve(shuffle + "-" + round), golden);
+                if (round == 0) {
+                    job.round("warm-up ", warmUps);
+                } else {
+                    job.run(queries, 1);
+                }
+            }
         }
     }
 
@@ -83,7 +121,7 @@ public final class QueryJob {
                     queries.size(),
                     title,
                     query.name(),
-                    manager.equals("sort") ? "sort" : "rdma",
+                    manager,
                     last.seconds(),
                     last.golden() == null ? "" : ", golden result: " + last.golden());
         }
