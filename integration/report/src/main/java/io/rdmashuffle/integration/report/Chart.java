@@ -35,7 +35,7 @@ public final class Chart {
         }
     }
 
-    private static final int MOST_CHARACTERS = 100; // of labels beside each other
+    private static final int MOST_CHARACTERS = 70; // of labels beside each other
 
     private final CategoryChart chart;
     private final List<String> labels;

@@ -171,7 +171,7 @@ public final class ResultPage {
     }
 
     /** Bars too many for the width of a page stand in several charts of one scale. */
-    private static Chart[] charts(Plot plot, List<Map<String, JsonNode>> drawn) {
+    private Chart[] charts(Plot plot, List<Map<String, JsonNode>> drawn) {
         if (plot.line || drawn.size() <= MOST_BARS) {
             return new Chart[] {chart(plot, drawn)};
         }
@@ -187,8 +187,8 @@ public final class ResultPage {
                 .toArray(Chart[]::new);
     }
 
-    private static Chart chart(Plot plot, List<Map<String, JsonNode>> drawn) {
-        Chart chart = new Chart(plot.unit, drawn.stream().map(ResultPage::label).toList());
+    private Chart chart(Plot plot, List<Map<String, JsonNode>> drawn) {
+        Chart chart = new Chart(plot.unit, drawn.stream().map(this::label).toList());
         for (Series series : plot.series) {
             if (series.role != null) {
                 List<Double> values = drawn.stream()
@@ -229,7 +229,8 @@ public final class ResultPage {
         return cells;
     }
 
-    private static String label(Map<String, JsonNode> row) {
+    /** What tells the row from the others: without maps and reduces where all have the same. */
+    private String label(Map<String, JsonNode> row) {
         if (row.containsKey("name")) {
             return row.get("name").asText();
         }
@@ -237,16 +238,18 @@ public final class ResultPage {
             return "result";
         }
         String block = text(row.get("block_bytes")) + " B";
-        if (!row.containsKey("maps")) {
-            return block;
-        }
         String variant = text(row.get("variant"));
-        return "%s × %s × %s%s"
-                .formatted(
-                        text(row.get("maps")),
-                        text(row.get("reduces")),
-                        block,
-                        variant.isEmpty() || variant.equals("ours") ? "" : ", " + variant);
+        String of = variant.isEmpty() || variant.equals("ours") ? "" : ", " + variant;
+        if (!row.containsKey("maps")
+                || rows.size() > 1
+                        && rows.stream().map(ResultPage::shape).distinct().count() == 1) {
+            return block + of;
+        }
+        return shape(row) + block + of;
+    }
+
+    private static String shape(Map<String, JsonNode> row) {
+        return "%s × %s × ".formatted(text(row.get("maps")), text(row.get("reduces")));
     }
 
     /** CPU per GiB of what a shuffle benchmark reads. */

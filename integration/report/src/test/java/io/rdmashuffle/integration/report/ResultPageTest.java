@@ -54,6 +54,8 @@ class ResultPageTest {
                   "sort_s": 4, "ours_s": 2, "ratio": 0.5, "owner_cpu_s_sort": 2, "owner_cpu_s_ours": 0.1}]}""";
         String page = page(run.formatted(2048), run.formatted(8192));
         assertTrue(page.contains("<td>8,192</td>") || page.contains("500 × 500 × 8,192 B"), page);
+        assertTrue(
+                page.contains(": 8,192 B<") && !page.contains("500 × 500 ×"), "they differ in the size alone: " + page);
         assertEquals(1, page.split("<td>6.1</td>", -1).length - 1, "one machine");
         assertTrue(page.contains("Not a measurement of RDMA hardware"));
         assertTrue(page.contains("4.19"), "CPU seconds per GiB: 2 s for 250,000 blocks of 2 KiB");
