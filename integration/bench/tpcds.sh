@@ -10,7 +10,7 @@
 #                                        q3 alone), then so many times, of which medians are taken (default 1)
 #   --pairs N                            pairs of applications, in the order A B B A (default 2)
 #   --alternate                          over TCP, where two applications differ by more than the two shuffles do: one application, in which
-#                                        they take turns; a pair is a round of each
+#                                        they take turns; a pair is one round of each, whatever --rounds says
 #   --any-load                           measure although the machine is busy
 #   --executor-options OPTIONS           more JVM options for all executors, such as a profiler's
 #   --json FILE                          the result for programs
