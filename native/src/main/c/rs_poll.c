@@ -160,6 +160,12 @@ static int wait_and_take(struct rs_endpoint *ep, struct rs_events *out, int time
     return rc;
 }
 
+/* Under a steady stream of completions the other sources are looked at now and then: poll(2) costs
+ * as much as a good part of a READ. */
+static int look_around(struct rs_endpoint *ep, struct rs_events *out) {
+    return ++ep->busy_polls % LOOK_AROUND == 0 ? wait_and_take(ep, out, 0) : 0;
+}
+
 /* A READ under way often ends sooner than a sleep and a wake-up take. So it spins first, unless the
  * last wait was a long one: who has nothing to do does not spin, and completions that are far apart
  * are slept for. */
@@ -168,7 +174,9 @@ static int wait_for_first(struct rs_endpoint *ep, struct rs_events *out, int tim
     if (timeout_ms > 0 && spin_us / 1000 >= timeout_ms) spin_us = timeout_ms * 1000;
     int64_t end = now_ns() + spin_us * INT64_C(1000);
     int rc = ep->spins ? spin(ep, out, end) : 0;
-    if (!rc && out->completions == 0) rc = arm_and_drain(ep, out);
+    if (rc) return rc;
+    if (out->completions > 0) return look_around(ep, out);
+    rc = arm_and_drain(ep, out);
     if (!rc) rc = wait_and_take(ep, out, out->completions > 0 ? 0 : timeout_ms);
     ep->spins = now_ns() < end;
     return rc;
@@ -177,11 +185,11 @@ static int wait_for_first(struct rs_endpoint *ep, struct rs_events *out, int tim
 int rs_endpoint_poll(struct rs_endpoint *ep, struct rs_events *out, int timeout_ms, int spin_us) {
     out->completions = out->cm_events = out->async_events = 0;
     int rc = drain_completions(ep, out);
-    if (!rc && out->completions == 0 && timeout_ms != 0)
-        rc = wait_for_first(ep, out, timeout_ms, spin_us);
-    /* Under a steady stream of completions the other sources are looked at now and then. */
-    else if (!rc && (out->completions == 0 || ++ep->busy_polls % LOOK_AROUND == 0))
-        rc = wait_and_take(ep, out, 0);
+    if (!rc && out->completions > 0)
+        rc = look_around(ep, out);
+    else if (!rc)
+        rc = timeout_ms == 0 ? wait_and_take(ep, out, 0)
+                             : wait_for_first(ep, out, timeout_ms, spin_us);
     int count = out->completions + out->cm_events + out->async_events;
     return count > 0 ? count : rc; /* an error comes back at the next poll */
 }
