@@ -59,6 +59,9 @@ tpcds --rounds 0
 tpcds --scale
 tpcds --alternate
 directory --maps 1k
+reads --sizes 64,x
+reads --processor
+reads --block 64
 micro --html page.html
 page
 END

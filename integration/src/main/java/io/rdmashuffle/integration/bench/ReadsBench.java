@@ -7,6 +7,8 @@ import io.rdmashuffle.verbs.VerbsException;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.NetworkInterface;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -16,8 +18,8 @@ import java.util.Map;
 
 /**
  * Our READs from Java against perftest's in C, on the same devices, at the same sizes and depth, in turn: {@code ReadsBench [--device D]
- * [--sizes N,…] [--depth N] [--rounds N] [--seconds N] [--owner ADDRESS --reader ADDRESS] [--command C] [--json FILE]}. Exit code 3 when
- * there is no RDMA.
+ * [--sizes N,…] [--depth N] [--rounds N] [--seconds N] [--processor N] [--owner ADDRESS --reader ADDRESS] [--command C] [--json FILE]}.
+ * Exit code 3 when there is no RDMA.
  */
 public final class ReadsBench {
 
@@ -32,6 +34,7 @@ public final class ReadsBench {
     private final int depth;
     private final int rounds;
     private final int seconds;
+    private final String processor;
     private final InetAddress ownerAddress;
     private final InetAddress readerAddress;
 
@@ -42,6 +45,7 @@ public final class ReadsBench {
         depth = options.number("depth", 64);
         rounds = options.number("rounds", 5);
         seconds = options.number("seconds", 2);
+        processor = options.text("processor", "");
         InetAddress found = options.text("owner", "").isEmpty() ? addressOf(options.text("device", "")) : null;
         ownerAddress = found != null ? found : InetAddress.getByName(options.text("owner", ""));
         readerAddress = found != null ? found : InetAddress.getByName(options.text("reader", ""));
@@ -72,6 +76,9 @@ public final class ReadsBench {
     }
 
     private Map<String, Object> run() throws IOException, InterruptedException {
+        if (!processor.isEmpty()) {
+            stayOn(processor);
+        }
         int largest = sizes.stream().mapToInt(Integer::intValue).max().orElseThrow();
         Map<String, Object> result = new LinkedHashMap<>();
         List<Map<String, Object>> rows = new ArrayList<>();
@@ -81,6 +88,7 @@ public final class ReadsBench {
             result.put("kernel", System.getProperty("os.version"));
             result.put("depth", depth);
             result.put("rounds", rounds);
+            result.put("processor", processor.isEmpty() ? "any" : processor);
             System.out.printf(
                     "%10s %12s %14s %7s %12s %12s %10s%n",
                     "bytes", "ours MB/s", "perftest MB/s", "ratio", "ours p50 us", "perftest us", "ratio");
@@ -93,6 +101,24 @@ public final class ReadsBench {
         }
         result.put("rows", rows);
         return result;
+    }
+
+    /**
+     * Keeps this thread, and by inheritance perftest, on one processor. Where processors handle the packets and not a NIC, nothing
+     * matters more for a short READ than whether the reader's own does: its median is twice as long where another one does.
+     */
+    private static void stayOn(String processor) throws IOException, InterruptedException {
+        String thread = Files.readSymbolicLink(Path.of("/proc/thread-self"))
+                .getFileName()
+                .toString(); // proc(5)
+        Process taskset = new ProcessBuilder("taskset", "--cpu-list", "--pid", processor, thread)
+                .redirectErrorStream(true)
+                .start();
+        String said = new String(taskset.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+        if (taskset.waitFor() != 0) {
+            throw new IllegalArgumentException("--processor wants the number of a processor of this machine, not '"
+                    + processor + "': " + said.strip());
+        }
     }
 
     /** Rounds in the order A B B A …; medians, and the median of the ratios of the rounds with its spread. */
