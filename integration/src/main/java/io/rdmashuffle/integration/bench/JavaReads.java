@@ -72,9 +72,14 @@ public final class JavaReads implements AutoCloseable {
         return reader.device().name();
     }
 
+    /** READs that are posted at once, a quarter of the depth. */
+    int chain() {
+        return Math.max(1, depth / 4);
+    }
+
     /** READs per second with {@code depth} of them under way. */
     double readsPerSecond(int bytes, long reads) throws VerbsException {
-        int chain = Math.max(1, depth / 4);
+        int chain = chain();
         long posted = 0;
         long done = 0;
         long start = System.nanoTime();

@@ -25,10 +25,14 @@ final class Perftest {
         this.readerDevice = readerDevice;
     }
 
-    /** READs per second; the rate is printed with two digits, so that of small READs comes from the messages. */
-    double readsPerSecond(int bytes, int depth, long reads) throws IOException, InterruptedException {
+    /**
+     * READs per second, the last of a chain signaled, as ours; the rate is printed with two digits, so that of small READs comes from the
+     * messages.
+     */
+    double readsPerSecond(int bytes, int depth, int chain, long reads) throws IOException, InterruptedException {
+        long whole = (Math.max(reads, depth) + chain - 1) / chain * chain; // perftest takes no part of a chain
         // #bytes #iterations peak average message-rate
-        String[] columns = run("ib_read_bw", bytes, "-t", "" + depth, "-n", "" + Math.max(reads, depth));
+        String[] columns = run("ib_read_bw", bytes, "-t", "" + depth, "-l", "" + chain, "-n", "" + whole);
         double average = Double.parseDouble(columns[3]);
         return bytes < 4096 ? Double.parseDouble(columns[4]) * 1e6 : average * MIB / bytes;
     }

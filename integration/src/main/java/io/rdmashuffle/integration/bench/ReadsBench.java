@@ -132,7 +132,7 @@ public final class ReadsBench {
             boolean oursFirst = round % 2 == 0;
             double oursOps = oursFirst ? ours.readsPerSecond(bytes, reads) : 0;
             double oursMicros = oursFirst ? ours.medianMicros(bytes, latencies) : 0;
-            double theirOps = theirs.readsPerSecond(bytes, depth, reads);
+            double theirOps = theirs.readsPerSecond(bytes, depth, ours.chain(), reads);
             double theirMicros = theirs.medianMicros(bytes, latencies);
             done.add(new Round(
                     oursFirst ? oursOps : ours.readsPerSecond(bytes, reads),
