@@ -12,6 +12,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -161,29 +162,33 @@ public final class ReadsBench {
         static Map<String, Object> row(int bytes, List<Round> rounds) {
             double oursOps = median(rounds.stream().map(Round::oursOps).toList());
             double theirOps = median(rounds.stream().map(Round::theirOps).toList());
-            List<Double> ratios = rounds.stream()
-                    .map(round -> round.oursOps / round.theirOps)
-                    .sorted()
-                    .toList();
             Map<String, Object> row = new LinkedHashMap<>();
             row.put("block_bytes", bytes);
             row.put("ours_MBps", oursOps * bytes / MB);
             row.put("perftest_MBps", theirOps * bytes / MB);
-            row.put("ratio", median(ratios));
-            row.put("ratio_min", ratios.get(0));
-            row.put("ratio_max", ratios.get(ratios.size() - 1));
+            putSpread(
+                    row,
+                    "ratio",
+                    rounds.stream().map(round -> round.oursOps / round.theirOps).toList());
             row.put("ours_ops", oursOps);
             row.put("perftest_ops", theirOps);
             row.put("ours_p50_us", median(rounds.stream().map(Round::oursMicros).toList()));
             row.put(
                     "perftest_p50_us",
                     median(rounds.stream().map(Round::theirMicros).toList()));
-            row.put(
+            putSpread(
+                    row,
                     "latency_ratio",
-                    median(rounds.stream()
+                    rounds.stream()
                             .map(round -> round.oursMicros / round.theirMicros)
-                            .toList()));
+                            .toList());
             return row;
+        }
+
+        private static void putSpread(Map<String, Object> row, String name, List<Double> ratios) {
+            row.put(name, median(ratios));
+            row.put(name + "_min", Collections.min(ratios));
+            row.put(name + "_max", Collections.max(ratios));
         }
 
         private static double median(List<Double> values) {
