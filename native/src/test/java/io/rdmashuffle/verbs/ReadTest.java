@@ -11,6 +11,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -99,6 +100,23 @@ class ReadTest {
         }
         postAndAwait(cuts.length - 1);
         assertSinkEqualsFile();
+    }
+
+    @Test
+    void who_spins_for_one_READ_after_the_other_still_hears_of_who_wants_to_connect() throws VerbsException {
+        VerbsConnection back = owner.request(reader.endpoint.listenAddress(), new byte[] {1});
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(60);
+        for (int reads = 1; reader.accepted.isEmpty(); reads++) {
+            batch.clear();
+            add(reads, 0, 64, true);
+            connection.post(batch, 0, 1);
+            while (reader.completions.size() < reads) {
+                reader.poll(1000, 10_000);
+            }
+            assertTrue(System.nanoTime() < deadline, "not heard of within " + reads + " READs");
+        }
+        VerbsPeer.pump(() -> owner.saw(back.id(), CmEventType.ESTABLISHED), owner, reader);
+        back.close();
     }
 
     @Test

@@ -80,7 +80,11 @@ final class VerbsPeer implements AutoCloseable {
     }
 
     int poll(int timeoutMillis) throws VerbsException {
-        int count = endpoint.poll(events, timeoutMillis);
+        return poll(timeoutMillis, 0);
+    }
+
+    int poll(int timeoutMillis, int spinMicros) throws VerbsException {
+        int count = endpoint.poll(events, timeoutMillis, spinMicros);
         for (int i = 0; i < events.completions(); i++) {
             if (events.isReceive(i)) {
                 received.add(new Received(events.slot(i), events.lengthBytes(i), events.status(i)));
