@@ -66,9 +66,10 @@ public final class ReadsBench {
     }
 
     private static void measure(Options options) throws IOException, InterruptedException {
+        Map<String, String> machine = Machine.description(); // before this thread sees one processor only
         Map<String, Object> result = new ReadsBench(options).run();
         result.put("command", options.text("command", ""));
-        result.put("machine", Machine.description());
+        result.put("machine", machine);
         if (!options.text("json", "").isEmpty()) {
             new ObjectMapper()
                     .writerWithDefaultPrettyPrinter()
