@@ -38,6 +38,11 @@ directory() {
   bench directory --maps 2000 --executors 20 --reduces 10 --html "$scratch/page.html" && wants 1 '"maps" : 2000,' result.json && wants 1 '<h1>' page.html
 }
 
+reads() {
+  bench reads --lab rxe --rounds 1 --seconds 1 --sizes 64,65536 --html "$scratch/page.html" &&
+    wants 2 '"ratio" : [0-9.]+,' result.json && wants 2 '"latency_ratio" : [0-9.]+,' result.json && wants 1 '<h1>' page.html
+}
+
 micro() { bench micro -wi 0 -i 1 -r 10ms && wants 1 '"benchmark" : ".*\.readInAChain"' result.json; }
 
 page() { bench page --html "$scratch/page.html" "$root"/integration/bench/results/shuffle-300x300-{tcp,softverbs}.json && wants 1 '<h1>' page.html; }
@@ -73,5 +78,6 @@ check 'single parts are measured under JMH' micro
 check 'sort shuffle and ours are compared for each block size, every block of ours by RDMA' shuffle
 check 'queries are compared, rows and times' tpcds
 check 'both shuffles take turns in one application' alternate
+check 'READs from Java are compared with perftest’s, in the lab' reads
 check 'results of before are drawn on one page' page
 report
