@@ -31,7 +31,7 @@ public final class MapOutputRegistry implements MapOutputFiles, AutoCloseable {
     /** A shuffle that is to lose its registrations, and what that will free. */
     record Withdrawn(int shuffleId, long pinnedBytes) {}
 
-    /** A map output; {@code registered} is null when it is staged. */
+    /** A map output; {@code registered} is null when it never was, being staged from the start. */
     private record Output(DataFile file, RegisteredFile registered) {}
 
     private static final class Shuffle {
@@ -189,12 +189,11 @@ public final class MapOutputRegistry implements MapOutputFiles, AutoCloseable {
         List<RegisteredFile> registered = new ArrayList<>();
         synchronized (this) {
             Shuffle shuffle = shuffles.get(shuffleId);
-            if (shuffle != null) {
+            if (shuffle != null && shuffle.withdrawn) { // not one that was made anew since
                 shuffle.registered().forEach(registered::add);
-                shuffle.outputs.replaceAll((mapId, output) -> new Output(output.file, null));
             }
         }
-        registered.forEach(RegisteredFile::close);
+        registered.forEach(RegisteredFile::deregister);
     }
 
     @Override
@@ -206,7 +205,8 @@ public final class MapOutputRegistry implements MapOutputFiles, AutoCloseable {
         }
     }
 
-    private synchronized boolean isWithdrawn(int shuffleId) {
+    /** Whether its map outputs are staged from now on. */
+    synchronized boolean isWithdrawn(int shuffleId) {
         return shuffles.containsKey(shuffleId) && shuffles.get(shuffleId).withdrawn;
     }
 

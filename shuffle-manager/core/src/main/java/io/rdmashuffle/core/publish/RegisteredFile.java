@@ -13,6 +13,7 @@ public final class RegisteredFile implements AutoCloseable {
     private final Placement placement;
     private final PinnedBudget budget;
     private final long pinnedBytes; // of the budget
+    private boolean deregistered;
 
     RegisteredFile(
             MappedFile mapping, MemoryRegion region, Placement placement, PinnedBudget budget, long pinnedBytes) {
@@ -51,11 +52,22 @@ public final class RegisteredFile implements AutoCloseable {
         return pinnedBytes;
     }
 
-    /** Deregisters, unmaps and gives the bytes back to the budget. READs under way from it fail. */
+    /**
+     * Deregisters and gives the bytes back to the budget; READs under way from it fail. It stays mapped: adapters give out an rkey again,
+     * and as long as a reader may know it together with these addresses, they must not come to lie in what is registered next.
+     */
+    synchronized void deregister() {
+        if (!deregistered) {
+            deregistered = true;
+            region.close();
+            budget.release(pinnedBytes);
+        }
+    }
+
+    /** Deregisters if that was not done before, and unmaps. */
     @Override
     public void close() {
-        region.close();
-        budget.release(pinnedBytes);
+        deregister();
         mapping.close();
     }
 }
