@@ -41,6 +41,9 @@ public final class Withdrawals {
 
     /** Sees to it that so many bytes of later outputs of the shuffle can be registered, if withdrawing others can do it. */
     synchronized void makeRoom(int shuffleId, long bytes) {
+        if (registry.isWithdrawn(shuffleId)) {
+            return; // has no use for it
+        }
         while (registry.canEverHold(bytes) && registry.freeBytes() + underWayBytes < bytes) {
             MapOutputRegistry.Withdrawn withdrawn = registry.withdrawColdest(shuffleId);
             if (withdrawn == null) {
