@@ -93,7 +93,7 @@ public final class OffsetsRegion implements AutoCloseable {
         }
         try {
             chunks.add(RegisteredMemory.allocate(endpoint, bytes, Access.REMOTE_READ));
-        } catch (VerbsException e) {
+        } catch (VerbsException | RuntimeException e) { // the latter of a closed endpoint
             budget.release(bytes);
             throw e;
         }

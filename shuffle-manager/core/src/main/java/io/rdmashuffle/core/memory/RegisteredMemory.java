@@ -16,7 +16,7 @@ record RegisteredMemory(NativeMemory memory, MemoryRegion region) implements Aut
         NativeMemory memory = NativeMemory.allocate(bytes);
         try {
             return new RegisteredMemory(memory, endpoint.register(memory.address(), bytes, access));
-        } catch (VerbsException e) {
+        } catch (VerbsException | RuntimeException e) { // the latter of a closed endpoint
             memory.close();
             throw e;
         }

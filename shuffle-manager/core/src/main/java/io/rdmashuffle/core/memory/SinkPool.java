@@ -115,7 +115,7 @@ public final class SinkPool implements AutoCloseable {
     private Sink create(long size) throws VerbsException {
         try {
             return new Sink(this, RegisteredMemory.allocate(endpoint, size, access));
-        } catch (VerbsException e) {
+        } catch (VerbsException | RuntimeException e) { // the latter of a closed endpoint
             budget.release(size);
             throw e;
         }

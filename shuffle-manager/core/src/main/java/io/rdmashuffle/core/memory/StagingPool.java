@@ -102,7 +102,7 @@ public final class StagingPool implements AutoCloseable {
     private Buffer create() throws VerbsException {
         try {
             return new Buffer(RegisteredMemory.allocate(endpoint, bufferBytes, Access.REMOTE_READ));
-        } catch (VerbsException e) {
+        } catch (VerbsException | RuntimeException e) { // the latter of a closed endpoint
             budget.release(bufferBytes);
             throw e;
         }

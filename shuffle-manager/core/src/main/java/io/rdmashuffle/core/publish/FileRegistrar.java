@@ -115,7 +115,7 @@ public final class FileRegistrar {
                     placement,
                     budget,
                     pinnedBytes);
-        } catch (VerbsException e) {
+        } catch (VerbsException | RuntimeException e) { // the latter of a closed endpoint
             budget.release(pinnedBytes);
             mapping.close();
             throw e;
