@@ -106,6 +106,9 @@ final class ExecutorSide implements AutoCloseable {
                 return new ExecutorSide(mode, counters, directory, node, served, null, "", env);
             }
         } catch (RdmaUnavailableException | IOException | RuntimeException | LinkageError e) {
+            if (Thread.currentThread().isInterrupted()) { // says nothing of RDMA: the next task starts it
+                throw new IllegalStateException("the task was interrupted while RDMA was being started", e);
+            }
             LOG.debug("no RDMA", e);
             cause = e.getMessage() == null ? e.toString() : e.getMessage();
         }
@@ -236,7 +239,10 @@ final class ExecutorSide implements AutoCloseable {
     private static DriverChannel connectDriver(SparkEnv env, SparkConf conf) throws IOException {
         try {
             return new SparkDriverChannel(conf, env.rpcEnv());
-        } catch (RuntimeException e) {
+        } catch (Exception e) { // Scala throws checked ones, too
+            if (e instanceof InterruptedException) {
+                Thread.currentThread().interrupt();
+            }
             throw new IOException("the driver has no rdma-shuffle directory: " + e.getMessage(), e);
         }
     }
