@@ -14,6 +14,7 @@ import java.io.IOException;
 import java.nio.ByteBuffer;
 import java.security.SecureRandom;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeoutException;
 import org.apache.spark.network.client.RpcResponseCallback;
 import org.apache.spark.network.client.TransportClient;
 import org.slf4j.Logger;
@@ -37,6 +38,7 @@ final class ServedPublisher {
     private Owner service; // under this; null before the first answer
     private DirectoryClient directory; // under this; speaks for that service
     private volatile boolean absent;
+    private volatile boolean holds; // the service holds map outputs of this executor, or may do so
 
     /** Gives a connection to the service. */
     interface Connector {
@@ -85,6 +87,7 @@ final class ServedPublisher {
         if (!(answer instanceof ServiceAnswer.Served served)) {
             return null;
         }
+        holds = true;
         CompletableFuture<Void> confirmed = directoryFor(served.owner()).publish(shuffleId, served.location());
         counters.add(Counter.PUBLISH_NANOS, System.nanoTime() - start);
         counters.add(Counter.PUBLISHED_OUTPUTS, 1);
@@ -94,7 +97,7 @@ final class ServedPublisher {
 
     /** The shuffle was removed. Does not wait. */
     void removeShuffle(int shuffleId) {
-        if (absent) {
+        if (!holds) {
             return;
         }
         try {
@@ -125,6 +128,7 @@ final class ServedPublisher {
                 throw new NotPublishedException(FallbackReason.PUBLISH_FAILED, "the task was interrupted", e);
             }
             LOG.debug("no answer", e);
+            holds |= e.getCause() instanceof TimeoutException; // it may still come to it
             giveUp("it does not know RDMA, or does not answer");
             return null;
         }
