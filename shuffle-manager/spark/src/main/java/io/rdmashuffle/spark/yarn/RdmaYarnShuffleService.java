@@ -1,6 +1,9 @@
 package io.rdmashuffle.spark.yarn;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
+
 import io.rdmashuffle.core.config.RdmaConfig;
+import java.io.ByteArrayInputStream;
 import java.io.File;
 import java.io.IOException;
 import java.net.InetAddress;
@@ -13,6 +16,7 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.util.JsonSerialization;
 import org.apache.hadoop.yarn.conf.YarnConfiguration;
 import org.apache.hadoop.yarn.server.api.ApplicationInitializationContext;
 import org.apache.hadoop.yarn.server.api.ApplicationTerminationContext;
@@ -21,6 +25,7 @@ import org.apache.spark.network.TransportContext;
 import org.apache.spark.network.crypto.AuthServerBootstrap;
 import org.apache.spark.network.sasl.ShuffleSecretManager;
 import org.apache.spark.network.server.TransportServer;
+import org.apache.spark.network.shuffle.AppsWithRecoveryDisabled;
 import org.apache.spark.network.shuffle.MergedShuffleFileManager;
 import org.apache.spark.network.util.JavaUtils;
 import org.apache.spark.network.util.MapConfigProvider;
@@ -36,6 +41,7 @@ import org.slf4j.LoggerFactory;
 public final class RdmaYarnShuffleService extends AuxiliaryService {
 
     private static final Logger LOG = LoggerFactory.getLogger(RdmaYarnShuffleService.class);
+    private static final String RECOVERY_DISABLED = "spark.yarn.shuffle.server.recovery.disabled";
     private static final String PREFIX = "spark.shuffle.rdma.";
     private static final int DEFAULT_PORT = 7337; // Spark's
 
@@ -92,10 +98,10 @@ public final class RdmaYarnShuffleService extends AuxiliaryService {
     public void initializeApplication(ApplicationInitializationContext context) {
         String appId = context.getApplicationId().toString();
         if (authenticates) {
-            String secret = JavaUtils.bytesToString(context.getApplicationDataForService());
+            String secret = secretOf(appId, JavaUtils.bytesToString(context.getApplicationDataForService()));
             secrets.registerApp(appId, secret);
             try {
-                if (secretFiles != null) {
+                if (secretFiles != null && AppsWithRecoveryDisabled.isRecoveryEnabledForApp(appId)) {
                     secretFiles.put(appId, secret);
                 }
             } catch (IOException e) {
@@ -110,6 +116,7 @@ public final class RdmaYarnShuffleService extends AuxiliaryService {
     public void stopApplication(ApplicationTerminationContext context) {
         String appId = context.getApplicationId().toString();
         secrets.unregisterApp(appId);
+        AppsWithRecoveryDisabled.removeApp(appId);
         applications.end(appId);
         handler.applicationRemoved(appId, false); // the files are YARN's to delete
         try {
@@ -118,6 +125,26 @@ public final class RdmaYarnShuffleService extends AuxiliaryService {
             }
         } catch (IOException e) {
             LOG.error("the secret of {} was not removed", appId, e);
+        }
+    }
+
+    /**
+     * Spark gives the secret as it is, or as JSON with {@code spark.yarn.shuffle.server.recovery.disabled}, of an application that wants
+     * nothing of it kept: Spark's YarnShuffleService, since 3.5.
+     */
+    private static String secretOf(String appId, String given) {
+        if (!given.startsWith("{")) {
+            return given;
+        }
+        try {
+            Map<?, ?> fields = new JsonSerialization<>(Map.class, false, false)
+                    .fromJsonStream(new ByteArrayInputStream(given.getBytes(UTF_8)));
+            if (Boolean.TRUE.equals(fields.get(RECOVERY_DISABLED))) {
+                AppsWithRecoveryDisabled.disableRecoveryOfApp(appId);
+            }
+            return String.valueOf(fields.get("secret"));
+        } catch (IOException e) {
+            return given; // a secret that looks like JSON; not logged
         }
     }
 

@@ -170,6 +170,26 @@ class RdmaYarnShuffleServiceTest {
     }
 
     @Test
+    void of_an_application_that_wants_nothing_kept_a_nodemanager_that_starts_again_knows_nothing() throws Exception {
+        service.begin(
+                ONE,
+                "{\"spark.yarn.shuffle.server.recovery.disabled\":true,\"secret\":\"" + TestShuffleService.secretOf(ONE)
+                        + "\"}");
+        try (TestShuffleService.Client client = service.client(ONE)) {
+            client.register("3", service.localDir(ONE));
+        }
+        service.close();
+        service = new TestShuffleService(directory, Map.of());
+        assertThrows(Exception.class, () -> service.client(ONE).register("3", service.localDir(ONE)));
+        service.begin(ONE);
+        try (TestShuffleService.Client client = service.client(ONE)) {
+            TestShuffleService.write(service.localDir(ONE), 5, 7, new byte[100], 0, 100);
+            assertRefused(FallbackReason.NOT_PUBLISHED, client.serve("3", 5, 7, 1)); // the executor is not known either
+        }
+        service.end(ONE);
+    }
+
+    @Test
     void a_wrong_setting_leaves_it_with_tcp() throws Exception {
         service.close();
         service = new TestShuffleService(directory, Map.of("spark.shuffle.rdma.nonsense", "1"));

@@ -56,15 +56,20 @@ public final class TestShuffleService implements AutoCloseable {
 
     /** As before the application's first container. */
     public void begin(ApplicationId application) {
-        service.initializeApplication(new ApplicationInitializationContext(
-                "user", application, ByteBuffer.wrap(secretOf(application).getBytes(UTF_8))));
+        begin(application, secretOf(application));
+    }
+
+    /** @param data for the service, as Spark gives it */
+    void begin(ApplicationId application, String data) {
+        service.initializeApplication(
+                new ApplicationInitializationContext("user", application, ByteBuffer.wrap(data.getBytes(UTF_8))));
     }
 
     void end(ApplicationId application) {
         service.stopApplication(new ApplicationTerminationContext(application));
     }
 
-    private static String secretOf(ApplicationId application) {
+    static String secretOf(ApplicationId application) {
         return "secret of " + application;
     }
 
