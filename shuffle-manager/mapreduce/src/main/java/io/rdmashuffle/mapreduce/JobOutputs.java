@@ -51,6 +51,7 @@ final class JobOutputs implements AutoCloseable {
             byte[] secret,
             RdmaConfig config,
             PinnedBudget budget,
+            PinnedBudget messageBudget,
             MapOutputFiles files,
             Counters counters,
             NodeManagerMetrics metrics) {
@@ -63,7 +64,7 @@ final class JobOutputs implements AutoCloseable {
                 CQ_ENTRIES,
                 incarnation,
                 secret,
-                Control.withoutStaging(endpoint, budget),
+                Control.withoutStaging(endpoint, messageBudget),
                 config,
                 counters);
         this.owner = new Owner("NodeManager", incarnation, listening.announced());
@@ -74,7 +75,8 @@ final class JobOutputs implements AutoCloseable {
 
     /**
      * @param secret the job's shuffle secret: who has it is let in
-     * @param budget the job's share of the NodeManager's
+     * @param budget the job's share of the NodeManager's for map outputs
+     * @param messageBudget the NodeManager's for message rings of connections
      */
     static JobOutputs open(
             String user,
@@ -82,12 +84,14 @@ final class JobOutputs implements AutoCloseable {
             List<LocalAddress> addresses,
             RdmaConfig config,
             PinnedBudget budget,
+            PinnedBudget messageBudget,
             MapOutputFiles files,
             Counters counters,
             NodeManagerMetrics metrics)
             throws RdmaUnavailableException {
         Listening listening = Listening.open(addresses, CQ_ENTRIES);
-        JobOutputs outputs = new JobOutputs(user, listening, secret, config, budget, files, counters, metrics);
+        JobOutputs outputs =
+                new JobOutputs(user, listening, secret, config, budget, messageBudget, files, counters, metrics);
         outputs.connections.start();
         return outputs;
     }

@@ -33,6 +33,7 @@ import org.slf4j.LoggerFactory;
  */
 final class NodeManagerSide implements AutoCloseable {
 
+    private static final long MESSAGES_PART = 64; // a sixty-fourth: 14 KiB for each reducer connected
     private static final Logger LOG = LoggerFactory.getLogger(NodeManagerSide.class);
     /** Lookups that register; most find their map output registered already. */
     private static final int THREADS = 4;
@@ -46,6 +47,8 @@ final class NodeManagerSide implements AutoCloseable {
     private final List<LocalAddress> addresses;
     private final String whyNot; // null when there is RDMA
     private final PinnedBudget budget;
+    private final PinnedBudget messageBudget; // a part of it, so that map outputs leave room for who wants to read them
+    private final PinnedBudget fileBudget; // the rest
     private final Counters counters = new Counters();
     private final NodeManagerMetrics metrics;
     private final ThreadPoolExecutor executor;
@@ -66,6 +69,8 @@ final class NodeManagerSide implements AutoCloseable {
         this.addresses = addresses;
         this.whyNot = whyNot;
         this.budget = new PinnedBudget(Endpoints.withinMemlock(config.get(RdmaConfig.PINNED_MAX_BYTES)));
+        this.messageBudget = budget.share(budget.maxBytes() / MESSAGES_PART);
+        this.fileBudget = budget.share(budget.maxBytes() - messageBudget.maxBytes());
         this.metrics = NodeManagerMetrics.register(
                 jobs::size, budget::usedBytes, () -> counters.get(Counter.REFUSED_CONNECTIONS));
         this.executor = new ThreadPoolExecutor(
@@ -176,8 +181,8 @@ final class NodeManagerSide implements AutoCloseable {
         if (job == null) {
             byte[] secret = secretOf(id).getEncoded();
             String user = users.get(id.toString());
-            PinnedBudget share = budget.share(config.get(RdmaConfig.PINNED_MAX_BYTES_PER_APPLICATION));
-            job = JobOutputs.open(user, secret, addresses, config, share, files, counters, metrics);
+            PinnedBudget share = fileBudget.share(config.get(RdmaConfig.PINNED_MAX_BYTES_PER_APPLICATION));
+            job = JobOutputs.open(user, secret, addresses, config, share, messageBudget, files, counters, metrics);
             jobs.put(id, job);
         }
         return job;

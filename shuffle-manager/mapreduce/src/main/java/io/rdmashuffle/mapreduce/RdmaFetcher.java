@@ -74,13 +74,21 @@ final class RdmaFetcher<K, V> extends Fetcher<K, V> {
             return;
         }
         boolean overHttp;
+        List<TaskAttemptID> later = List.of();
         try {
             overHttp = !copyByReads(host, left);
+            if (overHttp) {
+                later = host.getAndClearKnownMaps(); // beyond what one visit takes, and not asked about yet
+            }
         } finally {
             left.forEach(map -> scheduler.putBackKnownMapOutput(host, map));
         }
-        if (overHttp) {
-            super.copyFromHost(host);
+        try {
+            if (overHttp) {
+                super.copyFromHost(host);
+            }
+        } finally {
+            later.forEach(map -> scheduler.putBackKnownMapOutput(host, map));
         }
     }
 
