@@ -2,6 +2,7 @@ package io.rdmashuffle.core;
 
 import io.rdmashuffle.core.config.ConfigCommand;
 import io.rdmashuffle.core.doctor.DoctorCommand;
+import java.io.IOException;
 import java.util.Arrays;
 import java.util.List;
 
@@ -10,13 +11,13 @@ public final class Main {
 
     private Main() {}
 
-    public static void main(String[] arguments) {
+    public static void main(String[] arguments) throws IOException {
         List<String> rest = Arrays.asList(arguments).subList(Math.min(1, arguments.length), arguments.length);
         switch (arguments.length == 0 ? "" : arguments[0]) {
             case "doctor" -> System.exit(DoctorCommand.run(rest, System.out, System.err));
-            case "config" -> ConfigCommand.main(rest.toArray(new String[0]));
+            case "config" -> System.exit(ConfigCommand.run(rest, System.out, System.err));
             default -> {
-                System.err.println("usage: java -jar JAR doctor [OPTION…] | config [--markdown]");
+                System.err.println("usage: java -jar JAR doctor [OPTION…] | config [--markdown | --json FILE]");
                 System.exit(2);
             }
         }

@@ -1,15 +1,15 @@
-package io.rdmashuffle.core.doctor;
+package io.rdmashuffle.core.config;
 
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
 
 /** Writes maps, lists, strings, numbers, booleans and null as JSON (RFC 8259). */
-final class Json {
+public final class Json {
 
     private Json() {}
 
-    static String write(Object value) {
+    public static String write(Object value) {
         if (value instanceof Map<?, ?> map) {
             return map.entrySet().stream()
                     .map(entry -> string(entry.getKey().toString()) + ":" + write(entry.getValue()))

@@ -1,5 +1,6 @@
 package io.rdmashuffle.core.doctor;
 
+import io.rdmashuffle.core.config.Json;
 import java.io.PrintStream;
 import java.util.Collection;
 import java.util.Comparator;

@@ -6,6 +6,7 @@ import io.rdmashuffle.core.doctor.Check.Need;
 import io.rdmashuffle.core.metrics.FallbackReason;
 import io.rdmashuffle.core.publish.DirectoryProbe;
 import io.rdmashuffle.core.publish.ProbedDirectory;
+import io.rdmashuffle.core.publish.ProbedDirectory.Mode;
 import io.rdmashuffle.verbs.VerbsException;
 import java.security.SecureRandom;
 import java.util.Arrays;
@@ -52,17 +53,21 @@ final class PathChecks {
                 .map(probed ->
                         probed.dir() + " (" + probed.fs() + ") " + probed.mode().text())
                 .collect(Collectors.joining(", "));
-        List<ProbedDirectory> none = host.registrations().stream()
-                .filter(probed ->
-                        probed.mode() == ProbedDirectory.Mode.STAGED || probed.mode() == ProbedDirectory.Mode.NONE)
-                .toList();
+        List<Mode> modes =
+                host.registrations().stream().map(ProbedDirectory::mode).toList();
+        boolean staging = host.settings().config().get(RdmaConfig.STAGING_MAX_BYTES) > 0;
+        return registration(name, value, modes, staging);
+    }
+
+    /** @param staging whether what cannot be registered is copied on request, and not read over TCP */
+    static Finding registration(String name, String value, List<Mode> modes, boolean staging) {
         String remedy = "let spark.local.dir be a writable directory on ext4, xfs or tmpfs, and see memlock";
-        if (none.isEmpty()) {
-            return Finding.ok(name, value);
+        if (modes.stream().allMatch(mode -> mode == Mode.NONE || (mode == Mode.STAGED && !staging))) {
+            return Finding.fail(name, value, remedy);
         }
-        return none.size() == host.registrations().size()
-                ? Finding.fail(name, value, remedy)
-                : Finding.warn(name, value, remedy);
+        return modes.contains(Mode.NONE) || modes.contains(Mode.STAGED)
+                ? Finding.warn(name, value, remedy)
+                : Finding.ok(name, value);
     }
 
     private static Finding loopbackRead(String name, Examination host) {

@@ -26,7 +26,7 @@ final class PeerServer {
         try (ReadProbe probe = new ReadProbe("doctor", endpoint, local, secret);
                 ServerSocket listener = new ServerSocket(port)) {
             out.printf(
-                    "Serving on port %d, RDMA address %s. On the other host: rdma-shuffle doctor --peer %s:%d%n",
+                    "Serving on port %d, RDMA address %s. On the other host: rdma-shuffle doctor --peer %s:%d --secret-file FILE%n",
                     listener.getLocalPort(),
                     local.address().getHostAddress(),
                     local.address().getHostAddress(),

@@ -1,5 +1,6 @@
 package io.rdmashuffle.core.doctor;
 
+import io.rdmashuffle.core.config.Json;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
