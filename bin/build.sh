@@ -60,12 +60,14 @@ hadoop_home() {
     *) die "no Hadoop version '$1'";;
   esac
   export HADOOP_HOME=$root/integration/mapreduce/target/hadoop-$release
-  [ ! -d "$HADOOP_HOME" ] || return 0
+  [ ! -f "$HADOOP_HOME/complete" ] || return 0
   local log=integration/mapreduce/target/hadoop.log
   say "fetching Hadoop $release (log: $log)"
+  rm -rf "$HADOOP_HOME"
   (cd "$root" && mvn -q -B -Dstyle.color=never -pl integration/mapreduce -am -Dmaven.main.skip -Dmaven.test.skip -Dspotless.check.skip \
     -Dhadoop.version="$release" process-classes) >"$root/$log" 2>&1 ||
-    { rm -rf "$HADOOP_HOME"; tail -20 "$root/$log" >&2; die "could not fetch Hadoop $release"; }
+    { tail -20 "$root/$log" >&2; die "could not fetch Hadoop $release"; }
+  touch "$HADOOP_HOME/complete"
 }
 
 # spark_submit ARG…: what Spark's own bin/spark-submit does, in this process's place (call it in a sub-shell).

@@ -85,6 +85,7 @@ smoke() {
   for pair in 3.5/2.13 4.0/2.13 4.1/2.13; do spark "${pair%/*}" "${pair#*/}" 17 q97; done
 }
 
+case ${1-} in all | yarn | smoke) ;; *) say "matrix.sh all, yarn or smoke, not '${1-}'"; exit 2;; esac
 mkdir -p "$reports"
 printf '%-24s %-4s %-8s %s\n' on JDK result ''
 "$1"

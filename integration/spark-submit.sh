@@ -3,6 +3,7 @@
 set -u -o pipefail
 . "$(dirname "$(readlink -f "$0")")/../bin/common.sh"
 . "$root/bin/build.sh"
+[ $# -gt 0 ] || { say 'spark-submit.sh VERSION ARG…'; exit 2; }
 spark_home "$1"
 shift
 spark_submit --conf spark.yarn.jars="local:$SPARK_HOME/jars/*" "$@"

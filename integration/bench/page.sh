@@ -10,6 +10,7 @@ set -euo pipefail
 . "$root/bin/build.sh"
 . "$root/integration/bench/result.sh"
 read_result_options "$@"
+[[ " $* " != *' --json '* ]] || { say 'bench page: it makes no result, only a page of results; see bench page --help'; exit 2; }
 html=${html:-$root/integration/target/bench/page.html} title='rdma-shuffle: results' plots='' results=()
 set -- "${arguments[@]}"
 while [ $# -gt 0 ]; do

@@ -20,7 +20,7 @@ title='rdma-shuffle: READs from Java against perftest' lab=''
 for ((i = 0; i < ${#arguments[@]}; i += 2)); do
   value=${arguments[i + 1]-}
   case ${arguments[i]} in
-    --device) LAB_HOST_B='';;
+    --device) [ -n "$value" ] || { say 'bench: --device wants a name'; exit 2; }; LAB_HOST_B='';;
     --sizes) [[ $value =~ ^[1-9][0-9]*(,[1-9][0-9]*)*$ ]] || { say "bench: --sizes wants numbers with commas, not '$value'"; exit 2; };;
     --depth | --rounds | --seconds) want_numbers "${arguments[i]}" "$value";;
     --processor) [[ $value =~ ^[0-9]+$ ]] || { say "bench: --processor wants the number of a processor, not '$value'"; exit 2; };;

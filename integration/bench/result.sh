@@ -4,7 +4,6 @@
 # read_result_options ARG…: sets json and html to the files to write, html to none if it was not asked for, arguments to the other arguments; prints the help that was asked for.
 read_result_options() {
   json=$root/integration/target/bench/last.json html='' arguments=()
-  mkdir -p "$root/integration/target/bench"
   while [ $# -gt 0 ]; do
     case $1 in
       --help | -h) sed -n '2,/^set /{/^set /d;s/^# \?//;p}' "$0"; exit 0;;
@@ -14,6 +13,7 @@ read_result_options() {
       *) arguments+=("$1"); shift;;
     esac
   done
+  mkdir -p "$root/integration/target/bench"
 }
 
 # want_numbers OPTION VALUE…: ends with wrong usage unless each value is a number from 1 on.

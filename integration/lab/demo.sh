@@ -22,16 +22,17 @@ USAGE
 }
 
 misuse() { say "lab demo: $*; see lab demo --help"; exit 2; }
+one_of() { case " $3 " in *" $2 "*) ;; *) misuse "$1 is one of ${3// /, }, not '$2'";; esac; }
 
 guest=() timeout='' link=rxe engine=spark scale='' queries=q3,q97 out=$root/integration/target/lab-demo json=''
 while [ $# -gt 0 ]; do
   case $1 in --help) usage; exit 0;; esac
   [ $# -gt 1 ] || misuse "unknown argument '$1', or it wants a value"
   case $1 in
-    --link) link=$2 guest+=("$1" "$2");;
-    --kernel) guest+=("$1" "$2");;
-    --timeout) timeout=$2;;
-    --engine) engine=$2;;
+    --link) link=$2 guest+=("$1" "$2"); one_of "$1" "$2" 'rxe siw none';;
+    --kernel) guest+=("$1" "$2"); one_of "$1" "$2" '6.1 7';;
+    --timeout) timeout=$2; [[ $2 =~ ^[1-9][0-9]*$ ]] || misuse "$1 wants a positive number, not '$2'";;
+    --engine) engine=$2; one_of "$1" "$2" 'spark mapreduce';;
     --scale) scale=$2;;
     --queries) queries=$2;;
     --out) out=$(readlink -m "$2");;

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # Kernels for the guest, one folder each in the state directory: vmlinux, lib/modules, boot.cpio, siw.ko. Sourced.
-state=$(realpath -m "${RDMA_SHUFFLE_LAB_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/rdma-shuffle/lab}")
+state=$(realpath -m "${RDMA_SHUFFLE_LAB_DIR:-${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}/rdma-shuffle/lab}")
 
 # find_kernel SERIES LINK: folder of the newest kernel that is ready for the link; prints nothing when there is none.
 find_kernel() {
