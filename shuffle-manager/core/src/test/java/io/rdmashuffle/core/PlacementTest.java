@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import io.rdmashuffle.core.directory.LocationTable;
+import io.rdmashuffle.core.directory.MapOutputLocation;
 import io.rdmashuffle.core.directory.Placement;
 import io.rdmashuffle.core.metrics.Counter;
 import io.rdmashuffle.core.metrics.FallbackReason;
@@ -18,6 +19,7 @@ import java.nio.file.StandardOpenOption;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.TimeUnit;
 import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import org.junit.jupiter.api.Test;
@@ -33,8 +35,12 @@ class PlacementTest extends NodeTest {
     private static final int TOO_LONG = 400_000;
 
     private Placement placementOf(int shuffleId, long mapId) throws Exception {
+        return locationOf(shuffleId, mapId).placement();
+    }
+
+    private MapOutputLocation locationOf(int shuffleId, long mapId) throws Exception {
         LocationTable outputs = nodes.locations(shuffleId);
-        return outputs.location(outputs.find(mapId)).placement();
+        return outputs.location(outputs.find(mapId));
     }
 
     private void assertNothingLeft(RdmaNode owner, RdmaNode reader) {
@@ -138,6 +144,49 @@ class PlacementTest extends NodeTest {
         await().until(() -> owner.registeredBytes() < 300_000);
         nodes.publish(owner, 0, 12, 1000);
         assertEquals(Placement.STAGED, placementOf(0, 12));
+    }
+
+    @Test
+    void nothing_comes_to_lie_where_a_withdrawn_output_was() throws Exception {
+        RdmaNode owner = nodes.open(OWNER, ownerCounters, "pinned.maxBytes", "1m", "withdraw.grace", "0ms");
+        nodes.publish(owner, 0, 11, 300_000);
+        MapOutputLocation withdrawn = locationOf(0, 11); // a reader may know it, and adapters give out rkeys again
+        nodes.publish(owner, 1, 21, 300_000);
+        await().until(() -> owner.registeredBytes() < 300_000);
+        for (int map = 22; map < 25; map++) {
+            nodes.publish(owner, 1, map, 100_000);
+            MapOutputLocation location = locationOf(1, map);
+            assertEquals(Placement.DIRECT, location.placement());
+            assertTrue(
+                    location.dataAddress() >= withdrawn.dataAddress() + withdrawn.dataBytes()
+                            || location.dataAddress() + location.dataBytes() <= withdrawn.dataAddress(),
+                    location + " and " + withdrawn);
+        }
+    }
+
+    @Test
+    void a_withdrawn_shuffle_makes_no_other_withdraw() throws Exception {
+        RdmaNode owner = nodes.open(OWNER, ownerCounters, "pinned.maxBytes", "1m", "withdraw.grace", "0ms");
+        nodes.publish(owner, 0, 11, 300_000);
+        nodes.publish(owner, 1, 21, 300_000);
+        await().until(() -> owner.registeredBytes() < 300_000);
+        nodes.publish(owner, 1, 22, 300_000);
+        nodes.publish(owner, 0, 12, 300_000);
+        assertEquals(Placement.STAGED, placementOf(0, 12));
+        assertEquals(Placement.DIRECT, placementOf(1, 22));
+        assertEquals(1, ownerCounters.get(Counter.WITHDRAWN_SHUFFLES));
+    }
+
+    @Test
+    void a_withdrawal_leaves_alone_the_shuffle_that_was_made_again_meanwhile() throws Exception {
+        RdmaNode owner = nodes.open(OWNER, ownerCounters, "pinned.maxBytes", "1m", "withdraw.grace", "500ms");
+        nodes.publish(owner, 0, 11, 300_000);
+        nodes.publish(owner, 1, 21, 300_000);
+        owner.removeShuffle(0);
+        nodes.directory.removeShuffle(0);
+        nodes.publish(owner, 0, 12, 300_000);
+        assertEquals(Placement.DIRECT, placementOf(0, 12));
+        await().during(1, TimeUnit.SECONDS).until(() -> owner.registeredBytes() > 300_000);
     }
 
     @Test

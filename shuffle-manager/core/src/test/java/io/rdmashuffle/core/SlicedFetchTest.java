@@ -20,6 +20,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -105,6 +106,45 @@ class SlicedFetchTest extends NodeTest {
         for (int block = 0; block < mapIds.length; block++) {
             blocks.assertFellBack(block, FallbackReason.QUARANTINED);
         }
+    }
+
+    @Test
+    void a_slice_that_comes_after_its_block_fell_back_is_not_handed_over() throws Exception {
+        nodes.publish(owner, 0, 11, 2_000_000, 600_000);
+        TestNodes.inject("read when 3 delay=200"); // offsets, the first slice, the second
+        FailsFirstBlock listener = new FailsFirstBlock(new AtomicInteger(), new CompletableFuture<>());
+        reader.reader()
+                .fetchInSlices(
+                        new BlockRequest(0, OWNER, new long[] {11, 11}, new int[] {0, 1}, new int[] {1, 2}), listener);
+        listener.secondArrived.get(20, TimeUnit.SECONDS);
+        assertEquals(1, listener.slicesOfFirst.get());
+        assertNothingLent();
+    }
+
+    /** The first block cannot be written. */
+    private record FailsFirstBlock(AtomicInteger slicesOfFirst, CompletableFuture<Void> secondArrived)
+            implements SliceListener {
+
+        @Override
+        public void onSlice(int block, Slice slice) {
+            if (block == 0) {
+                slicesOfFirst.incrementAndGet();
+                slice.failed("disk full");
+                return;
+            }
+            if (slice.isLast()) {
+                secondArrived.complete(null);
+            }
+            slice.consumed();
+        }
+
+        @Override
+        public void onBlock(int block, Sink sink, long offset, int lengthBytes) {
+            throw new AssertionError("both blocks have bytes");
+        }
+
+        @Override
+        public void onFallback(int[] blocks, FallbackReason reason, String detail) {}
     }
 
     @Test
