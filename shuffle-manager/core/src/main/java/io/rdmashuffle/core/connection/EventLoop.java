@@ -133,8 +133,9 @@ public final class EventLoop implements AutoCloseable {
     static void end(VerbsConnection connection) {
         try {
             connection.disconnect();
-        } catch (VerbsException e) {
-            LOG.debug("disconnect: {}", e.getMessage()); // not connected yet, or not any more
+        } catch (VerbsException
+                | IllegalStateException e) { // not connected yet, or not any more; or the endpoint is closed
+            LOG.debug("disconnect: {}", e.getMessage());
         }
         connection.close();
     }

@@ -127,7 +127,7 @@ public final class LocationCache {
         }
         table.waiting = new ArrayList<>(List.of(whenDone));
         table.doubted = false;
-        source.apply(shuffleId).whenComplete((answer, error) -> loop.accept(() -> answered(table, answer, error)));
+        ask(shuffleId).whenComplete((answer, error) -> loop.accept(() -> answered(table, answer, error)));
         return true;
     }
 
@@ -164,17 +164,37 @@ public final class LocationCache {
         }
     }
 
+    private CompletableFuture<Message.Locations> ask(int shuffleId) {
+        try {
+            return source.apply(shuffleId);
+        } catch (RuntimeException | Error e) {
+            return CompletableFuture.failedFuture(e);
+        }
+    }
+
+    /** Whatever goes wrong, who waits is told. */
     private void answered(Table table, Message.Locations answer, Throwable error) {
-        if (error == null) {
-            offsetsBytes -= table.keptBytes();
-            table.replace(answer.outputs());
-            table.unpinned.forEach(table.outputs::stage);
-            offsetsBytes += table.keptBytes();
-            table.absent.removeIf(mapId -> table.outputs.find(mapId) >= 0);
-            table.fetched = true;
+        Throwable outcome = error;
+        try {
+            if (error == null) {
+                take(table, answer);
+            }
+        } catch (RuntimeException | Error e) {
+            outcome = e;
         }
         List<Consumer<Throwable>> waiting = table.waiting;
         table.waiting = null;
-        waiting.forEach(waiter -> waiter.accept(error));
+        for (Consumer<Throwable> waiter : waiting) {
+            waiter.accept(outcome);
+        }
+    }
+
+    private void take(Table table, Message.Locations answer) {
+        offsetsBytes -= table.keptBytes();
+        table.replace(answer.outputs());
+        table.unpinned.forEach(table.outputs::stage);
+        offsetsBytes += table.keptBytes();
+        table.absent.removeIf(mapId -> table.outputs.find(mapId) >= 0);
+        table.fetched = true;
     }
 }

@@ -12,6 +12,7 @@ import io.rdmashuffle.core.MalformedMessageException;
 import io.rdmashuffle.core.connection.Owner;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.junit.jupiter.api.BeforeEach;
@@ -69,6 +70,25 @@ class LocationCacheTest {
 
     private void keep(PublishedOutput output) {
         cache.keepOffsets(SHUFFLE, output, OFFSETS);
+    }
+
+    @Test
+    void who_waits_is_told_also_when_the_question_cannot_be_asked_and_the_next_is_asked() {
+        DriverChannel broken = new DriverChannel() {
+            @Override
+            public CompletableFuture<byte[]> ask(byte[] message) {
+                throw new IllegalStateException("the RPC environment is stopped");
+            }
+
+            @Override
+            public void send(byte[] message) {}
+        };
+        LocationCache cache = new LocationCache(new DirectoryClient(broken, 1, 1000), Runnable::run, 0);
+        List<Throwable> told = new ArrayList<>();
+        assertTrue(cache.refresh(SHUFFLE, told::add));
+        assertTrue(cache.refresh(SHUFFLE, told::add));
+        assertEquals(2, told.size());
+        assertEquals("the RPC environment is stopped", told.get(1).getMessage());
     }
 
     @Test
