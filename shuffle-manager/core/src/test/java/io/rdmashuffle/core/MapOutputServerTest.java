@@ -1,6 +1,7 @@
 package io.rdmashuffle.core;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.rdmashuffle.core.connection.Owner;
@@ -46,6 +47,26 @@ class MapOutputServerTest extends NodeTest {
         fetch("7", 11, 1).assertRead(0, one, 100, 300);
         fetch("8", 12, 0).assertRead(0, two, 0, 300);
         assertEquals(1, readerCounters.get(Counter.CONNECTIONS));
+    }
+
+    @Test
+    void map_outputs_of_one_executor_with_two_owners_are_read_by_one_fetch() throws Exception {
+        RdmaNode executor = nodes.open(OWNER, ownerCounters);
+        server = TestNodes.openServer(reader.secret(), ownerCounters);
+        byte[] served = serve(OWNER, 11, 100, 200);
+        byte[] own = nodes.publish(executor, 0, 12, 300, 400);
+        FetchedBlocks blocks = FetchedBlocks.fetch(reader, 0, OWNER, new long[] {11, 12, 11}, 0, 1, 1)
+                .awaitAll();
+        blocks.assertRead(0, served, 0, 100);
+        blocks.assertRead(1, own, 300, 700);
+        blocks.assertRead(2, served, 100, 300);
+
+        server.close();
+        server = null;
+        blocks =
+                FetchedBlocks.fetch(reader, 0, OWNER, new long[] {11, 12}, 0, 0).awaitAll();
+        assertFalse(blocks.isRead(0));
+        blocks.assertRead(1, own, 0, 300);
     }
 
     @Test

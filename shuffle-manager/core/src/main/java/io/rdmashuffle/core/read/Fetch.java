@@ -47,14 +47,14 @@ class Fetch {
 
     /** Finds the entries; asks the directory when one is missing that could have appeared since, or they are in doubt. */
     private void locate() {
-        Owner owner = null;
+        BitSet located = new BitSet();
         BitSet missing = new BitSet();
         boolean mayBeNews = reader.locations().isDoubted(request.shuffleId());
         for (int block = 0; block < outputs.length; block++) {
             PublishedOutput output = reader.locations().find(request.shuffleId(), request.mapIds()[block]);
-            if (isOurs(output, owner, block)) {
+            if (isOurs(output, block)) {
                 outputs[block] = output;
-                owner = output.owner();
+                located.set(block);
             } else {
                 missing.set(block);
                 mayBeNews |= reader.locations().mayAppear(request.shuffleId(), request.mapIds()[block]);
@@ -66,17 +66,28 @@ class Fetch {
         }
         missing.stream().forEach(block -> reader.locations().markAbsent(request.shuffleId(), request.mapIds()[block]));
         fallBack(missing, FallbackReason.NOT_PUBLISHED, "");
-        if (owner != null) {
+        if (!located.isEmpty()) {
             event.located();
-            new OffsetsStep(reader, request, outputs, owner, this).start(open);
+        }
+        while (!located.isEmpty()) {
+            Owner owner = outputs[located.nextSetBit(0)].owner();
+            BitSet blocks = blocksOf(owner, located);
+            located.andNot(blocks);
+            new OffsetsStep(reader, request, outputs, owner, this).start(blocks);
         }
     }
 
-    /** The entry must be of the executor that the engine names (blocks move between executors), and all of one life of it. */
-    private boolean isOurs(PublishedOutput output, Owner owner, int block) {
+    /** Of several owners, as some of an executor's map outputs may be with the shuffle service, or with another life of it. */
+    private BitSet blocksOf(Owner owner, BitSet blocks) {
+        return blocks.stream()
+                .filter(block -> outputs[block].owner().incarnation() == owner.incarnation())
+                .collect(BitSet::new, BitSet::set, BitSet::or);
+    }
+
+    /** The entry must be of the executor that the engine names: blocks move between executors. */
+    private boolean isOurs(PublishedOutput output, int block) {
         return output != null
                 && output.owner().executorId().equals(request.executorId())
-                && (owner == null || owner.incarnation() == output.owner().incarnation())
                 && request.endPartitions()[block] <= output.partitions();
     }
 
