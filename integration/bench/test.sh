@@ -45,7 +45,7 @@ reads() {
 
 micro() { bench micro -wi 0 -i 1 -r 10ms && wants 1 '"benchmark" : ".*\.readInAChain"' result.json; }
 
-page() { bench page --html "$scratch/page.html" "$root"/integration/bench/results/shuffle-300x300-{tcp,softverbs}.json && wants 1 '<h1>' page.html; }
+page() { "$root/bin/rdma-shuffle" bench page --html "$scratch/page.html" "$root"/integration/bench/results/shuffle-300x300-{tcp,softverbs}.json && wants 1 '<h1>' page.html; }
 
 # Each is one line and exit code 2, before anything is built.
 wrong_usage() {
