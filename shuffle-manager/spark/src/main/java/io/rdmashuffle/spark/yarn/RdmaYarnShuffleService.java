@@ -98,15 +98,7 @@ public final class RdmaYarnShuffleService extends AuxiliaryService {
     public void initializeApplication(ApplicationInitializationContext context) {
         String appId = context.getApplicationId().toString();
         if (authenticates) {
-            String secret = secretOf(appId, JavaUtils.bytesToString(context.getApplicationDataForService()));
-            secrets.registerApp(appId, secret);
-            try {
-                if (secretFiles != null && AppsWithRecoveryDisabled.isRecoveryEnabledForApp(appId)) {
-                    secretFiles.put(appId, secret);
-                }
-            } catch (IOException e) {
-                LOG.error("{} cannot go on when the NodeManager starts again: its secret was not kept", appId, e);
-            }
+            letIn(appId, secretOf(appId, JavaUtils.bytesToString(context.getApplicationDataForService())));
         }
         applications.begin(appId);
     }
@@ -128,6 +120,22 @@ public final class RdmaYarnShuffleService extends AuxiliaryService {
         }
     }
 
+    /** @param secret null when the application gave none */
+    private void letIn(String appId, String secret) {
+        if (secret == null) {
+            LOG.warn("{} gave no secret: its executors are not let in; set spark.authenticate=true for it", appId);
+            return;
+        }
+        secrets.registerApp(appId, secret);
+        try {
+            if (secretFiles != null && AppsWithRecoveryDisabled.isRecoveryEnabledForApp(appId)) {
+                secretFiles.put(appId, secret);
+            }
+        } catch (IOException e) {
+            LOG.error("{} cannot go on when the NodeManager starts again: its secret was not kept", appId, e);
+        }
+    }
+
     /**
      * Spark gives the secret as it is, or as JSON with {@code spark.yarn.shuffle.server.recovery.disabled}, of an application that wants
      * nothing of it kept: Spark's YarnShuffleService, since 3.5.
@@ -142,7 +150,7 @@ public final class RdmaYarnShuffleService extends AuxiliaryService {
             if (Boolean.TRUE.equals(fields.get(RECOVERY_DISABLED))) {
                 AppsWithRecoveryDisabled.disableRecoveryOfApp(appId);
             }
-            return String.valueOf(fields.get("secret"));
+            return fields.get("secret") instanceof String secret ? secret : null;
         } catch (IOException e) {
             return given; // a secret that looks like JSON; not logged
         }

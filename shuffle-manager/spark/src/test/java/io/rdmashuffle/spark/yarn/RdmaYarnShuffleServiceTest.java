@@ -190,6 +190,15 @@ class RdmaYarnShuffleServiceTest {
     }
 
     @Test
+    void an_application_that_gave_no_secret_is_not_let_in_by_a_guess() {
+        service.begin(ONE, "{\"spark.yarn.shuffle.server.recovery.disabled\":true}");
+        for (String guess : List.of("null", "", "{}")) {
+            assertThrows(Exception.class, () -> service.client(ONE, guess).register("3", service.localDir(ONE)), guess);
+        }
+        service.end(ONE);
+    }
+
+    @Test
     void a_wrong_setting_leaves_it_with_tcp() throws Exception {
         service.close();
         service = new TestShuffleService(directory, Map.of("spark.shuffle.rdma.nonsense", "1"));
