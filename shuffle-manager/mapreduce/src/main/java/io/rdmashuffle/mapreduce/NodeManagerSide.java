@@ -7,6 +7,7 @@ import io.rdmashuffle.core.config.RdmaConfig;
 import io.rdmashuffle.core.connection.LocalAddress;
 import io.rdmashuffle.core.connection.LocalAddresses;
 import io.rdmashuffle.core.memory.PinnedBudget;
+import io.rdmashuffle.core.memory.PinnedShares;
 import io.rdmashuffle.core.metrics.Counter;
 import io.rdmashuffle.core.metrics.Counters;
 import io.rdmashuffle.core.metrics.FallbackReason;
@@ -33,7 +34,6 @@ import org.slf4j.LoggerFactory;
  */
 final class NodeManagerSide implements AutoCloseable {
 
-    private static final long MESSAGES_PART = 64; // a sixty-fourth: 14 KiB for each reducer connected
     private static final Logger LOG = LoggerFactory.getLogger(NodeManagerSide.class);
     /** Lookups that register; most find their map output registered already. */
     private static final int THREADS = 4;
@@ -69,7 +69,7 @@ final class NodeManagerSide implements AutoCloseable {
         this.addresses = addresses;
         this.whyNot = whyNot;
         this.budget = new PinnedBudget(Endpoints.withinMemlock(config.get(RdmaConfig.PINNED_MAX_BYTES)));
-        this.messageBudget = budget.share(budget.maxBytes() / MESSAGES_PART);
+        this.messageBudget = budget.share(PinnedShares.messageBytes(budget.maxBytes()));
         this.fileBudget = budget.share(budget.maxBytes() - messageBudget.maxBytes());
         this.metrics = NodeManagerMetrics.register(
                 jobs::size, budget::usedBytes, () -> counters.get(Counter.REFUSED_CONNECTIONS));

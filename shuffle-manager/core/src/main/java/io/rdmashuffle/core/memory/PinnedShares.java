@@ -59,7 +59,7 @@ public record PinnedShares(
         long sinks = Math.min(sinkMaxBytes, wholeBytes / 4);
         long staging = Math.min(stagingMaxBytes, wholeBytes / 8);
         long offsets = wholeBytes / 8;
-        long messages = Math.min(MESSAGES_MAX_BYTES, wholeBytes / 8);
+        long messages = messageBytes(wholeBytes);
         return new PinnedShares(
                 whole,
                 whole.share(wholeBytes - sinks - staging - offsets - messages),
@@ -67,6 +67,11 @@ public record PinnedShares(
                 whole.share(messages),
                 whole.share(staging),
                 whole.share(sinks));
+    }
+
+    /** Of so many bytes that may be registered, those for message rings of connections. */
+    public static long messageBytes(long wholeBytes) {
+        return Math.min(MESSAGES_MAX_BYTES, wholeBytes / 8);
     }
 
     /**
