@@ -60,14 +60,15 @@ hadoop_home() {
     *) die "no Hadoop version '$1'";;
   esac
   export HADOOP_HOME=$root/integration/mapreduce/target/hadoop-$release
-  [ ! -f "$HADOOP_HOME/complete" ] || return 0
-  local log=integration/mapreduce/target/hadoop.log
+  local partial=$HADOOP_HOME.partial log=integration/mapreduce/target/hadoop.log # there while jars are missing
+  [ ! -d "$HADOOP_HOME" ] || [ -e "$partial" ] || return 0
   say "fetching Hadoop $release (log: $log)"
   rm -rf "$HADOOP_HOME"
+  touch "$partial"
   (cd "$root" && mvn -q -B -Dstyle.color=never -pl integration/mapreduce -am -Dmaven.main.skip -Dmaven.test.skip -Dspotless.check.skip \
     -Dhadoop.version="$release" process-classes) >"$root/$log" 2>&1 ||
     { tail -20 "$root/$log" >&2; die "could not fetch Hadoop $release"; }
-  touch "$HADOOP_HOME/complete"
+  rm "$partial"
 }
 
 # spark_submit ARG…: what Spark's own bin/spark-submit does, in this process's place (call it in a sub-shell).
