@@ -2,6 +2,8 @@
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 say() { printf '%s\n' "$*" >&2; }
+# one_of OPTION VALUE 'A B…': misuse, which whoever sources this has, unless the value is one of these.
+one_of() { case " $3 " in *" $2 "*) ;; *) misuse "$1 is one of ${3// /, }, not '$2'";; esac; }
 die() { say "${0##*/}: $*"; exit 1; }
 
 # need_packages PKG...: installs the Debian packages that are missing; without root, says the one line to run and ends.

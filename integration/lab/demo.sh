@@ -22,7 +22,6 @@ USAGE
 }
 
 misuse() { say "lab demo: $*; see lab demo --help"; exit 2; }
-one_of() { case " $3 " in *" $2 "*) ;; *) misuse "$1 is one of ${3// /, }, not '$2'";; esac; }
 
 guest=() timeout='' link=rxe engine=spark scale='' queries=q3,q97 out=$root/integration/target/lab-demo json=''
 while [ $# -gt 0 ]; do
