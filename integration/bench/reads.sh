@@ -16,14 +16,14 @@ set -euo pipefail
 . "$root/integration/bench/result.sh"
 line=${BENCH_LINE-$*}
 read_result_options "$@"
-title='rdma-shuffle: READs from Java against perftest' lab=''
+title='rdma-shuffle: READs from Java against perftest' lab='' processor=''
 for ((i = 0; i < ${#arguments[@]}; i += 2)); do
   value=${arguments[i + 1]-}
   case ${arguments[i]} in
     --device) [ -n "$value" ] || { say 'bench: --device wants a name'; exit 2; }; LAB_HOST_B='';;
     --sizes) [[ $value =~ ^[1-9][0-9]*(,[1-9][0-9]*)*$ ]] || { say "bench: --sizes wants numbers with commas, not '$value'"; exit 2; };;
     --depth | --rounds | --seconds) want_numbers "${arguments[i]}" "$value";;
-    --processor) [[ $value =~ ^[0-9]+$ ]] || { say "bench: --processor wants the number of a processor, not '$value'"; exit 2; };;
+    --processor) [[ $value =~ ^[0-9]+$ ]] || { say "bench: --processor wants the number of a processor, not '$value'"; exit 2; }; processor=$value;;
     --lab) lab=$value && lab_link "$lab";;
     *) say "bench reads: unknown option '${arguments[i]}'; see bench reads --help"; exit 2;;
   esac
@@ -36,7 +36,7 @@ if [ -n "$lab" ]; then
 fi
 if [ -n "${LAB_HOST_B-}" ]; then
   arguments+=(--owner "$LAB_HOST_A" --reader "$LAB_HOST_B")
-  [[ " ${arguments[*]} " == *' --processor '* ]] || arguments+=(--processor 1)
+  [ -n "$processor" ] || arguments+=(--processor 1)
 fi
 java -XX:+UseSerialGC -Drdma.shuffle.commit="$(commit)" -cp "$integration_jar:$plugin_jar:$root/integration/target/lib/*" \
   io.rdmashuffle.integration.bench.ReadsBench "${arguments[@]}" --command "bin/rdma-shuffle bench reads $line" --json "$json" || exit
