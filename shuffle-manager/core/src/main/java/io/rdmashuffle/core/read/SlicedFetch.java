@@ -87,10 +87,10 @@ final class SlicedFetch extends Fetch {
         @Override
         public void onRead(ReadPlan plan, Sink sink) {
             reading = false;
+            reader.countReads(plan.reads());
             if (over) {
                 return; // the block has its outcome: a slice before this one was of no use
             }
-            reader.countReads(plan.reads());
             position += plan.sinkBytes;
             unconsumed++;
             sink.retain();
