@@ -20,8 +20,9 @@ import org.slf4j.LoggerFactory;
 public record Listening(VerbsEndpoint endpoint, List<LocalAddress> locals, List<InetSocketAddress> announced) {
 
     private static final Logger LOG = LoggerFactory.getLogger(Listening.class);
-    private static final int BACKLOG =
-            1024; // Linux takes no more unless told (net.rdma_ucm.max_backlog); each executor may come at once
+    /** Each executor may come at once; Linux takes no more unless told (net.rdma_ucm.max_backlog). */
+    private static final int BACKLOG = 1024;
+
     private static final int MAX_ADDRESSES = 16; // of an endpoint
 
     /**

@@ -136,12 +136,18 @@ class PlacementTest extends NodeTest {
         assertEquals(0, readerCounters.get(Counter.QUARANTINES));
     }
 
-    @Test
-    void later_outputs_of_a_withdrawn_shuffle_are_staged() throws Exception {
+    /** Of whose budget shuffle 0 took most, and is deregistered to make room for shuffle 1. */
+    private RdmaNode ownerWithdrewShuffle0() throws Exception {
         RdmaNode owner = nodes.open(OWNER, ownerCounters, "pinned.maxBytes", "1m", "withdraw.grace", "0ms");
         nodes.publish(owner, 0, 11, 300_000);
         nodes.publish(owner, 1, 21, 300_000);
         await().until(() -> owner.registeredBytes() < 300_000);
+        return owner;
+    }
+
+    @Test
+    void later_outputs_of_a_withdrawn_shuffle_are_staged() throws Exception {
+        RdmaNode owner = ownerWithdrewShuffle0();
         nodes.publish(owner, 0, 12, 1000);
         assertEquals(Placement.STAGED, placementOf(0, 12));
     }
@@ -166,10 +172,7 @@ class PlacementTest extends NodeTest {
 
     @Test
     void a_withdrawn_shuffle_makes_no_other_withdraw() throws Exception {
-        RdmaNode owner = nodes.open(OWNER, ownerCounters, "pinned.maxBytes", "1m", "withdraw.grace", "0ms");
-        nodes.publish(owner, 0, 11, 300_000);
-        nodes.publish(owner, 1, 21, 300_000);
-        await().until(() -> owner.registeredBytes() < 300_000);
+        RdmaNode owner = ownerWithdrewShuffle0();
         nodes.publish(owner, 1, 22, 300_000);
         nodes.publish(owner, 0, 12, 300_000);
         assertEquals(Placement.STAGED, placementOf(0, 12));
